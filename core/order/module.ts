@@ -24,7 +24,7 @@ import { createOrders } from './orders/orders.ts';
 import { createOfferPage } from './purchases/page-purchases.ts';
 import { createQuote, createQuoteCatalog } from './purchases/quote.ts';
 import { createReadPurchases } from './purchases/read-purchases.ts';
-import { questionOfPartialRefund } from './refunds/partial-refunds.ts';
+import { reviewPartialRefund } from './refunds/partial-refunds.ts';
 import { takeBack } from './refunds/take-back.ts';
 import { createFindOrderOwner } from './scope-lookup.ts';
 import { orderTableMetrics } from './table-metrics.ts';
@@ -60,7 +60,7 @@ export function createOrderModule(options: OrderModuleOptions): OrderModule {
       quoteCatalog: createQuoteCatalog({ db, sealer, offers, clock }),
       fulfill,
       takeBack,
-      questionOfPartialRefund,
+      reviewPartialRefund,
       readPurchases: createReadPurchases(pool),
       issueClaim: claims.issue,
     },

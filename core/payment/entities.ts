@@ -108,7 +108,7 @@ export const ChargeSessionSchema = defineEntity({
     bankTransactionId: p.text().nullable(),
     /** The part of the current payment that was paid back, by succeeded refunds and lost disputes. */
     refundedMinor: p.bigint().defaultRaw('0'),
-    /** When the hub next looks for refunds of the paid session at the provider; null for never. */
+    /** When the hub next checks the paid session for refunds at the provider; null for never. */
     refundCheckAt: p.datetime(3).nullable(),
   },
   uniques: [
@@ -134,7 +134,7 @@ export const ChargeSessionSchema = defineEntity({
       properties: ['slot', 'nextCheckAt'],
       where: 'next_check_at is not null',
     },
-    // Paid sessions that are due for a look for refunds.
+    // Paid sessions that are due for a check for refunds.
     {
       name: 'charge_session_refund_check_idx',
       properties: ['slot', 'refundCheckAt'],

@@ -121,7 +121,7 @@ export function createPaymentMetrics(metrics: Metrics, gateways: Iterable<string
   });
   const refundsSwept = metrics.counter({
     name: 'hub_refund_checks_total',
-    help: 'Looks for the refunds of a session at its provider by result.',
+    help: 'Checks for refunds of a session at its provider by result.',
     labelNames: ['result'],
   });
 

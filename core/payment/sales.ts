@@ -101,13 +101,13 @@ export type Sales = {
   readonly fulfill: Fulfill;
   readonly takeBack: TakeBack;
   /**
-   * Asks an operator about a partial refund that fits some of the licenses of an order, but not all. Undefined if there
-   * is nothing to ask.
+   * Returns why an operator has to review a partial refund: it pays for some of the licenses of an order, but not all.
+   * Undefined if there is nothing to review.
    *
    * @param sessionId UUID
    * @param refundedMinor the sum of the refunds of the session
    */
-  questionOfPartialRefund(
+  reviewPartialRefund(
     client: PoolClient,
     sessionId: string,
     refundedMinor: bigint,

@@ -1,11 +1,11 @@
-// Wires the requests for refunds, and the sweep that finds out what became of them.
+// Wires the requests for refunds, and the sweep that checks their states.
 import { RefundService } from '../../gen/hub/payment/v1/refund_service_pb.ts';
 import { type ServiceEntry, serve } from '../service-entry.ts';
 import { DAY_MS, type PaymentContext, RETRY_DELAY_MAX_MS } from './options.ts';
+import { createRefunds } from './refunds/admin.ts';
 import { createCreateRefund } from './refunds/create-refund.ts';
 import { createRecordRefunds } from './refunds/record-refunds.ts';
 import { createRefundCallbacks } from './refunds/refund-callbacks.ts';
-import { createRefunds } from './refunds/refunds.ts';
 import { createRefundService } from './refunds/service.ts';
 import { startRefundSweep } from './refunds/sweep-refunds.ts';
 import { createSyncRefunds } from './refunds/sync-refunds.ts';
@@ -13,10 +13,10 @@ import { createProviderConcurrency } from './slots/provider-access.ts';
 import { sweepInterval } from './wire-sweep.ts';
 import type { Verification } from './wire-verification.ts';
 
-/** Calls about refunds of one slot at the same time, besides its verifications. */
-const PLACES = 4;
-/** The other places are for requests and rechecks. */
-const SWEEP_PLACES = 2;
+/** Concurrent calls about refunds of one slot, in addition to its verifications. */
+const MAX_CONCURRENCY = 4;
+/** The share of the sweep; the rest is for requests and rechecks. */
+const SWEEP_CONCURRENCY = 2;
 
 export function wireRefunds(context: PaymentContext, verification: Verification) {
   const { pool, db, clock, logger, tasks, config, leaseMs, undo, paymentMetrics: metrics } = context;
@@ -26,7 +26,7 @@ export function wireRefunds(context: PaymentContext, verification: Verification)
   const syncRefunds = createSyncRefunds({
     ...shared,
     ...verification,
-    concurrency: createProviderConcurrency(PLACES, metrics.verificationRejected),
+    concurrency: createProviderConcurrency(MAX_CONCURRENCY, metrics.verificationRejected),
     record: createRecordRefunds({ ...limits, metrics, sales: context.sales }),
     leaseMs,
   });
@@ -36,7 +36,7 @@ export function wireRefunds(context: PaymentContext, verification: Verification)
     verifySession: verification.verifySession,
     callbacks: refundCallbacks,
     task: tasks.of('refund_sweep'),
-    concurrency: SWEEP_PLACES,
+    concurrency: SWEEP_CONCURRENCY,
     intervalMs: sweepInterval(config),
     reservationMs: leaseMs,
   });

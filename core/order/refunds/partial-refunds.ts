@@ -20,11 +20,7 @@ const UNITS = {
 } as const;
 
 /** Only an order of several units leaves something to decide; a smaller refund is a discount. */
-export const questionOfPartialRefund: Sales['questionOfPartialRefund'] = async (
-  client,
-  sessionId,
-  refundedMinor,
-) => {
+export const reviewPartialRefund: Sales['reviewPartialRefund'] = async (client, sessionId, refundedMinor) => {
   const row = await readOrder(client, sessionId);
   if (row === undefined) return undefined;
   const { id, quantity, kind } = row;

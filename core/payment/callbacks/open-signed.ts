@@ -11,7 +11,7 @@ import {
 } from '../providers/driver.ts';
 import { openCredentials } from '../slots/provider-access.ts';
 
-/** The slot is the name of the one whose secret verified the signature. */
+/** Resolves with the fields, and the name of the slot whose secret verified the signature. */
 export type OpenSigned = (
   gateway: string,
   signed: SignedCallbacks,
@@ -20,7 +20,7 @@ export type OpenSigned = (
 
 export type OpenSignedOptions = { readonly pool: Pool; readonly sealer: Sealer; readonly clock: Clock };
 
-/** The function rejects with CallbackMalformed, also if no slot has signed the callback. */
+/** The function rejects with CallbackMalformed, also if the signature is that of no enabled slot. */
 export function createOpenSigned({ pool, sealer, clock }: OpenSignedOptions): OpenSigned {
   const readSlots = createBatcher<string, readonly SigningSlot[]>({
     maxSize: 128,
@@ -52,7 +52,7 @@ type SigningSlot = {
   readonly sealedCredentials: Buffer;
 };
 
-/** The oldest first, so that one of several with the same secret is always the same. */
+/** The oldest slot first, so that of several slots with one secret always the same is chosen. */
 async function readEnabledSlots(pool: Pool, gateways: readonly string[]): Promise<SigningSlot[]> {
   const { rows } = await pool.query<SigningSlot>({
     name: 'signing_slots',

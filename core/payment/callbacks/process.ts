@@ -30,7 +30,7 @@ export type ProcessOptions = {
   readonly finishOtherCheckout: FinishOtherCheckout;
   readonly waiting: WaitingCallbacks;
   readonly adoptSale: AdoptSale;
-  readonly refundCallbacks: Pick<RefundCallbacks, 'leave'>;
+  readonly refundCallbacks: Pick<RefundCallbacks, 'waitForSweep'>;
   readonly metrics: Pick<PaymentMetrics, 'finished'>;
   readonly clock: Clock;
   /** Milliseconds after which the hub gives up a callback that it fails to process. */
@@ -112,8 +112,8 @@ async function processOnce(
   }
   const { outcome } = claim;
   if (outcome === 'refunded') {
-    if (callback.waits && trigger === 'job') return; // the refund sweep knows of it
-    if (await options.refundCallbacks.leave(session.id, callback.id)) return;
+    if (callback.waits && trigger === 'job') return; // the refund sweep finishes it
+    if (await options.refundCallbacks.waitForSweep(session.id, callback.id)) return;
     // The callback of the payment may be lost: the session is verified first.
   }
   if ((outcome === 'failed' || outcome === 'cancelled') && !isContradicted(outcome, session)) {

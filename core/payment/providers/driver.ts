@@ -36,7 +36,7 @@ export type PaymentDriver = {
   /** The base URLs of the provider's production API. A production slot connects to no other host. */
   readonly productionUrls: readonly string[];
   /**
-   * The URL that all requests of a slot are below, for a provider that has several APIs side by side. Default:
+   * The common prefix of the URLs of all requests of a slot, for a provider with several APIs on one host. Default:
    * the slot's base URL.
    */
   rootUrl?(baseUrl: string): string;
@@ -65,10 +65,10 @@ export type PaymentDriver = {
    */
   findPayments(access: ProviderAccess, search: PaymentSearch): Promise<FoundPayments>;
 
-  /** Refunds of payments. Without them the hub refuses refunds: `refund_not_supported`. */
+  /** Refunds payments. Without this member the hub refuses refunds: `refund_not_supported`. */
   readonly refunds?: RefundCalls;
 
-  /** Payments that were made outside the hub, for prices of the provider's catalog. */
+  /** Reads payments that the hub did not start, for prices of the provider's catalog. */
   readonly catalog?: CatalogCalls;
 
   /** Tests the credentials by a harmless call. @throws ProviderUnavailable, ProviderRefused */
@@ -102,8 +102,8 @@ export type OpenedCallback = {
 
 export type RefundCalls = {
   /**
-   * Requests a refund of a part of a payment, or of all of it. After an unknown answer the hub calls `find`, and
-   * only if that does not report the refund, this again with the same reference.
+   * Requests a refund of a part of a payment, or of all of it. After an unknown answer the hub calls `find`. If that
+   * does not report the refund, the hub calls `request` again with the same reference.
    *
    * @throws ProviderUnavailable if the answer is unknown
    * @throws ProviderRefused if the provider makes no refund
@@ -111,7 +111,7 @@ export type RefundCalls = {
   request(access: ProviderAccess, refund: RefundRequest): Promise<ProviderRefund>;
 
   /**
-   * Finds the refunds and disputes of a payment, those included that somebody made at the provider. Sends
+   * Finds the refunds and disputes of a payment, including refunds that somebody made at the provider. Sends
    * queries only.
    *
    * @throws ProviderUnavailable if the answer is unknown
@@ -121,8 +121,8 @@ export type RefundCalls = {
 
 export type CatalogCalls = {
   /**
-   * Reads a payment that the hub did not start; undefined if it is none of a price of the catalog, or not completed.
-   * Sends queries only.
+   * Reads a payment that the hub did not start. Returns undefined unless it is a completed payment of one price of the
+   * catalog. Sends queries only.
    *
    * @throws ProviderUnavailable if the answer is unknown
    */
@@ -198,7 +198,7 @@ export type CallbackClaim = {
   readonly providerPaymentId?: string;
   /** The provider's validation id of the payment, if the callback has one. */
   readonly validationId?: string;
-  /** The id that proved a payment before, for a callback about its refunds: `gatewayTransactionId`. */
+  /** For a callback about refunds: the id that proved the payment, `gatewayTransactionId`. */
   readonly paymentProof?: string;
 };
 
@@ -273,7 +273,7 @@ export type FoundPayment = PaymentProof & {
   readonly amount: Money;
 };
 
-/** A settled payment, by the ids that the hub stored. */
+/** A settled payment, with the ids that the hub stored. */
 export type SettledPayment = PaymentProof & {
   readonly merchantTransactionId: string;
   readonly providerPaymentId: string;
@@ -289,8 +289,8 @@ export type RefundRequest = {
   /** For the provider's records; not empty. */
   readonly reason: string;
   /**
-   * Whether the hub requested the refund before and got no answer. A provider that cannot find the refund by
-   * `find` then answers about the earlier request. An operator reviews a refusal.
+   * Whether the hub requested the refund before and got no answer. A provider whose refunds `find` cannot find then
+   * answers about the earlier request. If it refuses, an operator reviews the refund.
    */
   readonly isRepeated?: boolean;
 };
@@ -334,7 +334,7 @@ export type Verdict =
     } & PaymentProof)
   /** Final: nothing was paid or will be. */
   | { readonly kind: 'not_paid'; readonly status: 'failed' | 'cancelled'; readonly detail: string }
-  /** Not final: the customer may still pay. The sweep verifies the session until `until`, if not longer. */
+  /** Not final: the customer may still pay. The sweep verifies the session at least until `until`. */
   | { readonly kind: 'pending'; readonly until?: Date; readonly detail: string }
   /** It was paid and then refunded or reversed. */
   | { readonly kind: 'reversed'; readonly detail: string }

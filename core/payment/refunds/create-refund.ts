@@ -15,10 +15,10 @@ import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
 import { sumPendingRefunds } from './read-refunds.ts';
 import type { SyncRefunds } from './sync-refunds.ts';
 
-export type RefundDemand = {
+export type RefundParameters = {
   /** `chs_…` */
   readonly sessionId: string;
-  /** Undefined for all that is left of the payment. */
+  /** Undefined: the rest of the payment. */
   readonly amount: Money | undefined;
   readonly reason: string;
   readonly idempotencyKey: string | undefined;
@@ -34,21 +34,21 @@ export type CreateRefundOptions = {
 };
 
 /**
- * Stores the refund, then requests it. Resolves with its UUID when the provider has answered, or has not: the sweep
- * goes on then. Rejects with HubError `session_unknown`, `session_not_refundable`, `refund_not_supported`,
+ * Stores the refund, then requests it. Resolves with its UUID, also if the provider has not answered: the sweep then
+ * continues. Rejects with HubError `session_unknown`, `session_not_refundable`, `refund_not_supported`,
  * `refund_exceeds_payment`, `amount_invalid`, `idempotency_key_reused`.
  */
-export type CreateRefund = (demand: RefundDemand, actor: Actor) => Promise<string>;
+export type CreateRefund = (parameters: RefundParameters, actor: Actor) => Promise<string>;
 
 export function createCreateRefund(options: CreateRefundOptions): CreateRefund {
   const { pool, clock, logger, syncRefunds, busyWaitMs } = options;
-  return async (demand, actor) => {
-    const sessionId = parseId('chs', demand.sessionId);
+  return async (parameters, actor) => {
+    const sessionId = parseId('chs', parameters.sessionId);
     const stored =
       sessionId &&
       (await inTransaction(pool, async (client) => {
         const session = await lockSession(client, sessionId);
-        return session && findOrInsert(client, session, demand, { actor, at: clock() });
+        return session && findOrInsert(client, session, parameters, { actor, at: clock() });
       }));
     if (!stored) {
       throw new HubError('session_unknown', 'there is no charge session with this id', {
@@ -58,7 +58,7 @@ export function createCreateRefund(options: CreateRefundOptions): CreateRefund {
     if (stored.isNew) {
       await syncRefunds.request(sessionId, busyWaitMs).catch((err) => {
         const refundId = formatId('rfd', stored.id);
-        logger.error({ refundId, err }, 'could not request a refund; the sweep will');
+        logger.error({ refundId, err }, 'could not request a refund: the sweep tries again');
       });
     }
     return stored.id;
@@ -70,25 +70,25 @@ type Context = { readonly actor: Actor; readonly at: Date };
 async function findOrInsert(
   client: PoolClient,
   session: StoredSession,
-  demand: RefundDemand,
+  parameters: RefundParameters,
   context: Context,
 ): Promise<{ readonly id: string; readonly isNew: boolean }> {
-  const { idempotencyKey } = demand;
-  const hash = hashDemand(demand);
-  const earlier =
+  const { idempotencyKey } = parameters;
+  const hash = hashParameters(parameters);
+  const existingId =
     idempotencyKey === undefined ? undefined : await findByKey(client, session.id, idempotencyKey, hash);
-  if (earlier !== undefined) return { id: earlier, isNew: false };
-  const amount = await amountOf(client, session, demand.amount);
+  if (existingId !== undefined) return { id: existingId, isNew: false };
+  const amount = await refundAmount(client, session, parameters.amount);
   const id = newUuid();
-  await insert(client, { id, session, amount, hash, demand }, context);
+  await insert(client, { id, session, amount, hash, parameters }, context);
   return { id, isNew: true };
 }
 
 /** The amount to refund. @throws HubError */
-async function amountOf(
+async function refundAmount(
   client: PoolClient,
   session: StoredSession,
-  asked: Money | undefined,
+  requested: Money | undefined,
 ): Promise<Money> {
   const { status, gateway, amount: paid, refundedMinor } = session;
   if (status !== 'success') {
@@ -97,11 +97,15 @@ async function amountOf(
     });
   }
   if (driverOf(gateway).refunds === undefined) {
-    throw new HubError('refund_not_supported', `${gateway} has no refunds: refund it at the provider`, {
-      field: 'sessionId',
-    });
+    throw new HubError(
+      'refund_not_supported',
+      `the hub cannot refund payments of ${gateway}: refund it at the provider`,
+      {
+        field: 'sessionId',
+      },
+    );
   }
-  if (asked !== undefined && asked.currency !== paid.currency) {
+  if (requested !== undefined && requested.currency !== paid.currency) {
     throw new HubError(
       'amount_invalid',
       `the payment is in ${paid.currency}: refund it in ${paid.currency}`,
@@ -112,14 +116,14 @@ async function amountOf(
   }
   const pendingMinor = await sumPendingRefunds(client, session.id);
   const leftMinor = paid.minor - refundedMinor - pendingMinor;
-  const minor = asked?.minor ?? leftMinor;
-  if (asked !== undefined && minor <= 0n) {
+  const minor = requested?.minor ?? leftMinor;
+  if (requested !== undefined && minor <= 0n) {
     throw new HubError('amount_invalid', 'the amount must be more than 0', { field: 'amount' });
   }
   if (minor > 0n && minor <= leftMinor) return { ...paid, minor };
-  const open = pendingMinor > 0n ? ` (${formatMoney({ ...paid, minor: pendingMinor })} is pending)` : '';
+  const pending = pendingMinor > 0n ? ` (${formatMoney({ ...paid, minor: pendingMinor })} is pending)` : '';
   const left = leftMinor > 0n ? formatMoney({ ...paid, minor: leftMinor }) : 'nothing';
-  throw new HubError('refund_exceeds_payment', `${left} is left of the ${formatMoney(paid)} paid${open}`, {
+  throw new HubError('refund_exceeds_payment', `${left} is left of the ${formatMoney(paid)} paid${pending}`, {
     field: 'amount',
   });
 }
@@ -151,18 +155,18 @@ type NewRefund = {
   readonly session: StoredSession;
   readonly amount: Money;
   readonly hash: Buffer;
-  readonly demand: RefundDemand;
+  readonly parameters: RefundParameters;
 };
 
 async function insert(
   client: PoolClient,
-  { id, session, amount, hash, demand }: NewRefund,
+  { id, session, amount, hash, parameters }: NewRefund,
   { actor, at }: Context,
 ): Promise<void> {
-  const { reason, idempotencyKey } = demand;
+  const { reason, idempotencyKey } = parameters;
   await client.query({
     name: 'insert_refund',
-    // It is due at once, in case this hub dies before it requests it.
+    // Due at once, in case this hub dies before it sends the request.
     text: `insert into refund (id, session_id, slot_id, gateway, gateway_transaction_id, kind, origin,
              amount_minor, currency, reason, state, state_reason, idempotency_key, request_hash, created_at,
              next_check_at)
@@ -191,7 +195,7 @@ async function insert(
   });
 }
 
-function hashDemand({ amount, reason }: RefundDemand): Buffer {
+function hashParameters({ amount, reason }: RefundParameters): Buffer {
   const parts = [amount && String(amount.minor), amount?.currency, reason];
   return createHash('sha256').update(JSON.stringify(parts)).digest();
 }

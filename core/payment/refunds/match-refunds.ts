@@ -1,28 +1,28 @@
-// Matches the refunds that a provider reports with those that the hub knows. Pure: reads and writes nothing.
+// Matches the refunds that a provider reports with the stored refunds of a session. Pure: reads and writes nothing.
 import { formatId } from '../../ids.ts';
 import { formatMoney, sameMoney } from '../money.ts';
 import type { ProviderRefund } from '../providers/driver.ts';
 import type { StoredRefund } from './read-refunds.ts';
 
-/** A refund after an answer of the provider. */
+/** How an answer of the provider changes a refund. */
 export type RefundUpdate = {
-  /** Undefined for one that the hub did not know. */
+  /** Undefined for a refund that the hub has not stored yet. */
   readonly before: StoredRefund | undefined;
   readonly after: Pick<StoredRefund, 'kind' | 'amount' | 'state' | 'stateReason' | 'gatewayRefundId'> & {
     /** Why an operator has to review it. */
-    readonly question?: string | undefined;
+    readonly reviewReason?: string | undefined;
     readonly missingSince?: Date | undefined;
-    /** The provider surely has no such refund: request it again. */
-    readonly isUnrequested?: true;
+    /** The provider does not have the refund: request it again. */
+    readonly requestAgain?: true;
   };
 };
 
-/** The provider has no such refund if two answers lack it that are so far apart. */
-const SURELY_MISSING_MS = 60_000;
+/** The provider does not have a refund if two answers, more than this apart, do not contain it. */
+const MISSING_AFTER_MS = 60_000;
 
 /**
- * Matches by the hub's reference, then by the provider's id. A refund that names no reference of the hub may then
- * be one whose answer was lost: that of the same amount, the oldest first. Others are new.
+ * Matches by the hub's reference, then by the provider's id. A refund without a reference then matches the oldest
+ * refund of the same amount whose answer was lost. A refund that matches none is new.
  */
 export function matchRefunds(
   known: readonly StoredRefund[],
@@ -51,11 +51,11 @@ export function matchRefunds(
   const matched = new Set(pairs.values());
   return [
     ...found.flatMap((other) => updateOf(pairs.get(other), other) ?? []),
-    ...known.filter((refund) => !matched.has(refund)).flatMap((refund) => missing(refund, at) ?? []),
+    ...known.filter((refund) => !matched.has(refund)).flatMap((refund) => updateMissing(refund, at) ?? []),
   ];
 }
 
-/** Undefined for a refund that changes nothing. */
+/** Undefined if the report changes nothing. */
 export function updateOf(before: StoredRefund | undefined, found: ProviderRefund): RefundUpdate | undefined {
   const { kind, amount, state, detail, gatewayRefundId } = found;
   if (before === undefined) {
@@ -66,33 +66,33 @@ export function updateOf(before: StoredRefund | undefined, found: ProviderRefund
   const after = { kind, state, stateReason: detail, gatewayRefundId };
   if (before.state !== 'succeeded') {
     if (sameMoney(before.amount, amount)) return { before, after: { ...after, amount } };
-    const question = `the provider reports ${formatMoney(amount)} instead of ${formatMoney(before.amount)}`;
-    return { before, after: { ...after, amount, question } };
+    const reviewReason = `the provider reports ${formatMoney(amount)} instead of ${formatMoney(before.amount)}`;
+    return { before, after: { ...after, amount, reviewReason } };
   }
-  // The usage log has it and stays as it is. An operator decides what a late failure means.
+  // The usage log has its entry, which never changes. An operator decides about a late failure.
   if (state !== 'failed' || before.stateReason === detail) return undefined;
-  const question = `the provider reports that it failed after it had succeeded: ${detail}`;
-  return { before, after: { ...before, stateReason: detail, question } };
+  const reviewReason = `the provider reports that it failed after it had succeeded: ${detail}`;
+  return { before, after: { ...before, stateReason: detail, reviewReason } };
 }
 
-/** The hub requested it, and does not know what became of it. */
+/** The hub requested it, and the provider has not answered. */
 function isAnswerLost({ origin, state, requestedAt, gatewayRefundId }: StoredRefund): boolean {
   return (
     origin === 'hub' && state === 'pending' && requestedAt !== undefined && gatewayRefundId === undefined
   );
 }
 
-function missing(refund: StoredRefund, at: Date): RefundUpdate | undefined {
+function updateMissing(refund: StoredRefund, at: Date): RefundUpdate | undefined {
   if (!isAnswerLost(refund)) return undefined;
   const { missingSince = at } = refund;
-  const isSure = at.getTime() - missingSince.getTime() > SURELY_MISSING_MS;
+  const isSure = at.getTime() - missingSince.getTime() > MISSING_AFTER_MS;
   return {
     before: refund,
     after: isSure
       ? {
           ...refund,
           stateReason: 'the provider has no such refund: it is requested again',
-          isUnrequested: true,
+          requestAgain: true,
         }
       : { ...refund, stateReason: 'the provider has not reported it yet', missingSince },
   };

@@ -17,11 +17,11 @@ export type StoredRefund = {
   /** Undefined until the provider has answered. */
   readonly gatewayRefundId: string | undefined;
   readonly createdAt: Date;
-  /** When the hub last requested it; undefined if it has to, and for one of the provider. */
+  /** When the hub last requested it. Undefined if the hub has to request it, or if the provider made it. */
   readonly requestedAt: Date | undefined;
   /** How often the hub has requested it. */
   readonly requests: number;
-  /** Since when the provider's answers have not contained it. */
+  /** When the first answer of the provider came that did not contain it. */
   readonly missingSince: Date | undefined;
 };
 
@@ -34,7 +34,7 @@ type Row = Omit<StoredRefund, 'amount' | 'gatewayRefundId' | 'createdAt' | 'requ
   missingSinceMs: number | null;
 };
 
-/** All of a session, oldest first. */
+/** The refunds of a session, oldest first. */
 export async function readSessionRefunds(db: Pool | PoolClient, sessionId: string): Promise<StoredRefund[]> {
   const { rows } = await db.query<Row>({
     name: 'session_refunds',

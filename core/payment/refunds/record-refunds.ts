@@ -1,5 +1,5 @@
-// Records what became of refunds, in the transaction that has locked their session: the refunds, the usage log, the
-// refunded part of the payment, what the payment granted, audit entries and events.
+// Records the states of refunds in the transaction that has locked their session. Writes the refunds, the usage log, the
+// refunded amount of the session, the order, audit entries and events.
 import type { PoolClient } from 'pg';
 import { type Change, recordChanges } from '../../audit/record.ts';
 import { type NewEvent, recordEvents } from '../../event/outbox.ts';
@@ -16,7 +16,7 @@ import type { RefundUpdate } from './match-refunds.ts';
 import { insertRefunds, type RecordedRefund, setRefunded, updateRefunds } from './statements.ts';
 
 export type RecordOptions = RetryDelayLimits & {
-  readonly sales: Pick<Sales, 'takeBack' | 'questionOfPartialRefund'>;
+  readonly sales: Pick<Sales, 'takeBack' | 'reviewPartialRefund'>;
   readonly metrics: Pick<PaymentMetrics, 'refundFinished'>;
 };
 
@@ -42,14 +42,14 @@ async function recordRefunds(
   options: RecordOptions & { readonly at: Date },
 ): Promise<void> {
   const { at } = options;
-  const own = await withoutOthers(client, session, updates);
-  if (own.length === 0) return;
-  const booked = bookRefunds(session, own);
-  const { refundedMinor } = booked;
-  const { refunds, orders } = await changeOrder(client, send, session, booked, options);
+  const ownUpdates = await withoutOtherSessions(client, session, updates);
+  if (ownUpdates.length === 0) return;
+  const deducted = deductRefunds(session, ownUpdates);
+  const { refundedMinor } = deducted;
+  const { refunds, orders } = await changeOrder(client, send, session, deducted, options);
   const rows = refunds.map((refund) => ({
     refund,
-    nextCheckAt: nextCheckOf(refund, options),
+    nextCheckAt: nextCheckAt(refund, options),
   }));
   const known = rows.filter(({ refund }) => refund.before !== undefined);
   const found = rows.filter(({ refund }) => refund.before === undefined);
@@ -61,7 +61,7 @@ async function recordRefunds(
         updateRefunds(known, at),
         setRefunded(session.id, refundedMinor),
         logUsages(
-          refunds.flatMap((refund) => entryOf(refund, session) ?? []),
+          refunds.flatMap((refund) => usageEntryOf(refund, session) ?? []),
           at,
         ),
         recordEvents(at, [...refunds.flatMap((refund) => eventsOf(refund, session)), ...orders.events]),
@@ -79,7 +79,7 @@ async function recordRefunds(
 }
 
 /** Leaves out refunds of other sessions: a provider's id names one refund of its gateway. */
-async function withoutOthers(
+async function withoutOtherSessions(
   client: PoolClient,
   { id, gateway }: StoredSession,
   updates: readonly RefundUpdate[],
@@ -99,38 +99,39 @@ async function withoutOthers(
   return updates.filter(({ after }) => !taken.has(after.gatewayRefundId ?? ''));
 }
 
-/** Takes succeeded refunds from the payment, never more than is left of it. */
-function bookRefunds(session: StoredSession, updates: readonly RefundUpdate[]) {
+/** Subtracts succeeded refunds from the payment, never more than is left of it. */
+function deductRefunds(session: StoredSession, updates: readonly RefundUpdate[]) {
   let { refundedMinor } = session;
   const refunds = updates.map((update): RecordedRefund => {
     const { before, after } = update;
     const id = before?.id ?? newUuid();
-    if (after.state !== 'succeeded' || before?.state === 'succeeded') return { ...update, id, paidMinor: 0n };
+    if (after.state !== 'succeeded' || before?.state === 'succeeded')
+      return { ...update, id, deductedMinor: 0n };
     const leftMinor = isRefundable(session, update) ? session.amount.minor - refundedMinor : 0n;
-    const paidMinor = after.amount.minor < leftMinor ? after.amount.minor : leftMinor;
-    refundedMinor += paidMinor;
-    const question =
-      paidMinor === after.amount.minor
-        ? after.question
-        : `only ${formatMoney({ ...session.amount, minor: paidMinor })} of it was left of the payment`;
-    return { ...update, after: { ...after, question }, id, paidMinor };
+    const deductedMinor = after.amount.minor < leftMinor ? after.amount.minor : leftMinor;
+    refundedMinor += deductedMinor;
+    const reviewReason =
+      deductedMinor === after.amount.minor
+        ? after.reviewReason
+        : `only ${formatMoney({ ...session.amount, minor: deductedMinor })} of it was left of the payment`;
+    return { ...update, after: { ...after, reviewReason }, id, deductedMinor };
   });
   return { refunds, refundedMinor };
 }
 
-type Booked = ReturnType<typeof bookRefunds>;
+type Deducted = ReturnType<typeof deductRefunds>;
 
 const NO_CHANGES: Fulfillment = { events: [], changes: [] };
 
-/** Takes back what a session sold once all is refunded, and asks an operator about a part that fits some of it. */
+/** Takes back the licenses of a full refund. Marks a partial refund for review if it pays for some of the licenses. */
 async function changeOrder(
   client: PoolClient,
   send: Send,
   session: StoredSession,
-  { refunds, refundedMinor }: Booked,
+  { refunds, refundedMinor }: Deducted,
   { sales, at }: RecordOptions & { readonly at: Date },
 ): Promise<{ readonly refunds: readonly RecordedRefund[]; readonly orders: Fulfillment }> {
-  const last = refunds.findLast(({ paidMinor }) => paidMinor > 0n);
+  const last = refunds.findLast(({ deductedMinor }) => deductedMinor > 0n);
   if (!session.hasPurchase || last === undefined) return { refunds, orders: NO_CHANGES };
   if (refundedMinor === session.amount.minor) {
     const { id, slotId } = session;
@@ -140,38 +141,40 @@ async function changeOrder(
     });
     return { refunds, orders };
   }
-  const question = await sales.questionOfPartialRefund(client, session.id, refundedMinor);
-  if (question === undefined) return { refunds, orders: NO_CHANGES };
-  const asked = refunds.map((refund) =>
+  const reviewReason = await sales.reviewPartialRefund(client, session.id, refundedMinor);
+  if (reviewReason === undefined) return { refunds, orders: NO_CHANGES };
+  const reviewed = refunds.map((refund) =>
     refund === last
-      ? { ...refund, after: { ...refund.after, question: refund.after.question ?? question } }
+      ? { ...refund, after: { ...refund.after, reviewReason: refund.after.reviewReason ?? reviewReason } }
       : refund,
   );
-  return { refunds: asked, orders: NO_CHANGES };
+  return { refunds: reviewed, orders: NO_CHANGES };
 }
 
-/** Whether the refund is one of the payment that stands, in its currency. */
+/** Whether the refund pays back the session's present payment, in its currency. */
 function isRefundable(
   { status, amount, gatewayTransactionId }: StoredSession,
   { before, after }: RefundUpdate,
 ): boolean {
-  const isOfPayment = before === undefined || before.gatewayTransactionId === gatewayTransactionId;
-  return status === 'success' && isOfPayment && amount.currency === after.amount.currency;
+  const isOfThisPayment = before === undefined || before.gatewayTransactionId === gatewayTransactionId;
+  return status === 'success' && isOfThisPayment && amount.currency === after.amount.currency;
 }
 
-function nextCheckOf(
+function nextCheckAt(
   { before, after }: RecordedRefund,
   options: RetryDelayLimits & { readonly at: Date },
 ): Date | undefined {
   if (after.state !== 'pending') return undefined;
-  if (after.isUnrequested) return options.at;
+  if (after.requestAgain) return options.at;
   const waitedMs = before === undefined ? 0 : options.at.getTime() - before.createdAt.getTime();
   return new Date(options.at.getTime() + retryDelay(waitedMs, options));
 }
 
-function entryOf({ id, after, paidMinor }: RecordedRefund, session: StoredSession) {
+function usageEntryOf({ id, after, deductedMinor }: RecordedRefund, session: StoredSession) {
   const { gatewayRefundId = '' } = after;
-  return paidMinor === 0n ? undefined : refundEntry({ id, gatewayRefundId, paidMinor }, session);
+  return deductedMinor === 0n
+    ? undefined
+    : refundEntry({ id, gatewayRefundId, amountMinor: deductedMinor }, session);
 }
 
 function eventsOf({ id, before, after }: RecordedRefund, { slotId }: StoredSession): NewEvent[] {
@@ -188,7 +191,7 @@ function changeOf({ id, before, after }: RecordedRefund, session: StoredSession)
     before === undefined ||
     before.state !== after.state ||
     before.gatewayRefundId !== after.gatewayRefundId ||
-    after.question !== undefined;
+    after.reviewReason !== undefined;
   if (!isChanged) return undefined;
   return {
     action: before === undefined ? 'refund.find' : 'refund.settle',
@@ -197,7 +200,7 @@ function changeOf({ id, before, after }: RecordedRefund, session: StoredSession)
     after: {
       ...stateOf(after.state, after.gatewayRefundId),
       reason: after.stateReason,
-      ...(after.question !== undefined && { review: after.question }),
+      ...(after.reviewReason !== undefined && { review: after.reviewReason }),
     },
     detail: { session: formatId('chs', session.id), amount: formatMoney(after.amount) },
   };

@@ -1,4 +1,4 @@
-// Callbacks about refunds: they make the sweep ask the provider for the refunds of their session, and wait for it.
+// Callbacks about refunds. Each makes its session due for the refund sweep, and waits for the result.
 import type { Pool } from 'pg';
 import type { Clock } from '../../clock.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
@@ -17,11 +17,11 @@ export type RefundCallbackOptions = RetryDelayLimits & {
 
 export type RefundCallbacks = {
   /**
-   * Makes the session due, and leaves the callback waiting if the session is paid. Resolves with whether it is. Anybody
-   * can send callbacks, so they count towards the rate limit of the session.
+   * Makes the session due for the refund sweep. If the session is paid, the callback waits for the sweep, and this
+   * resolves with true. Anybody can send callbacks, so they count towards the rate limit of the session.
    */
-  leave(sessionId: string, callbackId: string): Promise<boolean>;
-  /** After a look without an answer: gives up old callbacks. Resolves with when to look again for the others. */
+  waitForSweep(sessionId: string, callbackId: string): Promise<boolean>;
+  /** After a check without an answer: gives up old callbacks. Resolves with the time of the next check for the others. */
   postpone(sessionId: string, reason: string): Promise<Date | undefined>;
 };
 
@@ -30,12 +30,12 @@ const WAITING = 'waiting for the refunds of the session';
 export function createRefundCallbacks(options: RefundCallbackOptions): RefundCallbacks {
   const { pool, clock, metrics, giveUpAfterMs } = options;
   return {
-    leave: (sessionId, callbackId) =>
+    waitForSweep: (sessionId, callbackId) =>
       inTransaction(pool, async (client) => {
         const at = clock();
         const { rows } = await client.query<{ status: string }>({
           name: 'mark_refunded_session',
-          // charge_session_pkey. The time that a running look has reserved changes, so that its end schedules nothing.
+          // charge_session_pkey. Changes the time that a running check has reserved, so that its end schedules nothing.
           text: `update charge_session c
                  set refund_check_at = least(greatest($2::timestamptz, c.question_after),
                        c.refund_check_at - interval '1 millisecond'),

@@ -1,7 +1,7 @@
 // Requests a stored refund from its provider, under the verification lease of the session.
 //
-// That the request is sent is committed before it is sent. A hub that dies afterwards leaves a pending refund whose
-// answer is lost, and the next look at the provider tells what became of it.
+// The hub commits that it sends the request before it sends it. If the hub dies afterwards, the refund stays pending,
+// and the next check finds out whether the provider made it.
 import type { Pool } from 'pg';
 import type { Clock } from '../../clock.ts';
 import { formatId } from '../../ids.ts';
@@ -29,7 +29,7 @@ export type RequestOptions = RetryDelayLimits & {
   readonly clock: Clock;
   readonly concurrency: ProviderConcurrency;
   readonly record: RecordSessionRefunds;
-  /** Milliseconds after which the hub looks for a refund whose request it did not finish. */
+  /** Milliseconds after which the hub checks a refund whose request it did not finish. */
   readonly leaseMs: number;
 };
 
@@ -40,11 +40,11 @@ export type OpenedProvider = {
   readonly steps: VerificationStep[];
 };
 
-/** Some providers do not report a refund whose answer was lost. */
-const REPEATED =
+/** The review reason of a refused repetition: some providers do not report a refund whose answer was lost. */
+const REPETITION_REFUSED =
   'the provider refused a repeated request: look in its merchant panel whether it accepted an earlier one';
 
-/** Resolves when the answer, or its absence, is recorded. Requests nothing if the lease is lost. */
+/** Resolves when the answer, or that there is none, is recorded. Requests nothing if the lease is lost. */
 export async function requestRefund(
   options: RequestOptions,
   lease: VerificationLease,
@@ -69,7 +69,7 @@ export async function requestRefund(
   await recordAnswer(options, session, refund, answer, steps.splice(0));
 }
 
-/** Resolves with false if the refund must not be requested. One that is no longer possible is failed. */
+/** Resolves with false if the refund must not be requested. Sets a refund that is no longer possible to failed. */
 function markRequested(
   { pool, clock, record, leaseMs }: RequestOptions,
   { session: { id: sessionId }, fence }: VerificationLease,
@@ -122,18 +122,21 @@ async function recordAnswer(
     // Another hub may have found it since, if this one lost its lease.
     const refund = (await readSessionRefunds(client, sessionId)).find((each) => each.id === id);
     if (session === undefined || refund?.state !== 'pending' || refund.gatewayRefundId !== undefined) return;
-    const update = answered(refund, answer);
+    const update = updateFromAnswer(refund, answer);
     if (update !== undefined) await record(client, send, session, [update], clock());
   });
 }
 
-function answered(
+function updateFromAnswer(
   refund: StoredRefund,
   answer: ProviderRefund | ProviderRefused | ProviderUnavailable,
 ): RefundUpdate | undefined {
   if (answer instanceof ProviderRefused) {
-    const question = refund.requests > 1 ? REPEATED : undefined;
-    return { before: refund, after: { ...refund, state: 'failed', stateReason: answer.message, question } };
+    const reviewReason = refund.requests > 1 ? REPETITION_REFUSED : undefined;
+    return {
+      before: refund,
+      after: { ...refund, state: 'failed', stateReason: answer.message, reviewReason },
+    };
   }
   if (answer instanceof ProviderUnavailable) {
     const stateReason = `the provider has not answered: ${answer.message}`;

@@ -1,20 +1,20 @@
-// When the hub asks providers about refunds: about pending ones until they are final, and about each paid session
-// a few times, less often with its age, because somebody may refund or reverse the payment at the provider.
+// When the hub asks providers about refunds. It asks about pending refunds until they are final. It asks about each paid
+// session a few times, less often with its age, because somebody may refund or reverse the payment at the provider.
 import type { Pool } from 'pg';
 import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
+import { DAY_MS } from '../options.ts';
 import { driverOf } from '../providers/registry.ts';
 import type { RetryDelayLimits } from '../retry-delay.ts';
 
-const DAY_MS = 24 * 60 * 60 * 1000;
-/** Days from the payment to each look for refunds that somebody made at the provider. */
-const LOOK_DAYS = [1, 3, 7, 14, 30, 60, 90, 120];
+/** Days from the payment to each check for refunds that somebody made at the provider. */
+const CHECK_DAYS = [1, 3, 7, 14, 30, 60, 90, 120];
 
 /** Undefined once the payment is too old, and for a gateway without refunds. */
 export function nextRefundCheck(gateway: string, paidAt: Date, now: Date): Date | undefined {
   if (driverOf(gateway).refunds === undefined) return undefined;
   // The clock of another hub may be ahead.
   const ageMs = Math.max(0, now.getTime() - paidAt.getTime());
-  const day = LOOK_DAYS.find((each) => each * DAY_MS > ageMs);
+  const day = CHECK_DAYS.find((each) => each * DAY_MS > ageMs);
   return day === undefined ? undefined : new Date(now.getTime() - ageMs + day * DAY_MS);
 }
 
@@ -75,7 +75,7 @@ export async function reservePending(pool: Pool, reservation: CheckReservation):
   );
 }
 
-/** Reserves paid sessions that are due for a look, the one that has been due the longest first. */
+/** Reserves paid sessions that are due for a check, the one that has been due the longest first. */
 export async function reserveSessions(pool: Pool, reservation: CheckReservation): Promise<ReservedCheck[]> {
   // charge_session_refund_check_idx, once for each slot
   return reserve(
@@ -108,8 +108,8 @@ async function reserve(
   return rows.map(({ paidAtMs, ...row }) => ({ ...row, reservedUntil, paidAt: dateOf(paidAtMs) }));
 }
 
-/** Schedules the next look, unless a callback has scheduled it since. */
-export async function scheduleLook(
+/** Schedules the next check, unless a callback has scheduled it since. */
+export async function scheduleCheck(
   pool: Pool,
   { sessionId, reservedUntil }: ReservedCheck,
   next: Date | undefined,

@@ -3,9 +3,9 @@ import type { ServiceImpl } from '@connectrpc/connect';
 import type { RefundService } from '../../../gen/hub/payment/v1/refund_service_pb.ts';
 import { actorOf } from '../../access/caller.ts';
 import { formatId } from '../../ids.ts';
+import type { createRefunds } from './admin.ts';
 import type { CreateRefund } from './create-refund.ts';
 import { refundStateFromProto, refundToProto } from './messages.ts';
-import type { createRefunds } from './refunds.ts';
 
 export type RefundServiceOptions = {
   readonly createRefund: CreateRefund;
@@ -18,13 +18,13 @@ export function createRefundService({
 }: RefundServiceOptions): ServiceImpl<typeof RefundService> {
   return {
     async createRefund({ sessionId, amount, reason, idempotencyKey }, context) {
-      const demand = {
+      const parameters = {
         sessionId,
         amount: amount && { minor: amount.minorUnits, currency: amount.currency },
         reason,
         idempotencyKey,
       };
-      const id = await createRefund(demand, actorOf(context));
+      const id = await createRefund(parameters, actorOf(context));
       return { refund: refundToProto(await refunds.get(formatId('rfd', id))) };
     },
 

@@ -6,8 +6,8 @@ import type { RefundUpdate } from './match-refunds.ts';
 /** A refund after the transaction. */
 export type RecordedRefund = RefundUpdate & {
   readonly id: string;
-  /** What it takes from the payment; 0 if it takes nothing, or took it before. */
-  readonly paidMinor: bigint;
+  /** The amount that this transaction subtracts from the payment; 0 if none, or if an earlier one did. */
+  readonly deductedMinor: bigint;
 };
 
 export type RefundRow = {
@@ -16,18 +16,18 @@ export type RefundRow = {
   readonly nextCheckAt: Date | undefined;
 };
 
-/** Adds refunds that somebody made at the provider. */
+/** Inserts refunds that somebody made at the provider. */
 export function insertRefunds(session: StoredSession, rows: readonly RefundRow[], at: Date): Write {
   return {
     text: `insert into refund (id, session_id, slot_id, gateway, gateway_transaction_id, kind, origin,
              amount_minor, currency, reason, state, state_reason, gateway_refund_id, review_reason,
              created_at, finished_at, next_check_at)
            select t.id, $1::uuid, $2::uuid, $3, $4, t.kind, 'provider', t.amount_minor, t.currency, '', t.state,
-             t.state_reason, t.gateway_refund_id, coalesce(t.question, ''), $5::timestamptz,
+             t.state_reason, t.gateway_refund_id, coalesce(t.review_reason, ''), $5::timestamptz,
              case when t.state <> 'pending' then $5::timestamptz end, t.next_check_at
            from jsonb_to_recordset($6::jsonb) as t (
              id uuid, kind text, amount_minor bigint, currency text, state text, state_reason text,
-             gateway_refund_id text, question text, next_check_at timestamptz)`,
+             gateway_refund_id text, review_reason text, next_check_at timestamptz)`,
     values: [
       session.id,
       session.slotId,
@@ -41,22 +41,22 @@ export function insertRefunds(session: StoredSession, rows: readonly RefundRow[]
 
 export function updateRefunds(rows: readonly RefundRow[], at: Date): Write {
   return {
-    // refund_pkey. By the array, because PostgreSQL expects more rows of the JSON.
+    // refund_pkey. The array makes the planner use it: PostgreSQL expects more rows from the JSON.
     text: `update refund r
            set kind = t.kind, amount_minor = t.amount_minor, currency = t.currency, state = t.state,
                state_reason = t.state_reason,
                gateway_refund_id = coalesce(t.gateway_refund_id, r.gateway_refund_id),
-               review_reason = coalesce(t.question, r.review_reason),
-               reviewed_at = case when t.question is null then r.reviewed_at end,
-               resolution = case when t.question is null then r.resolution else '' end,
+               review_reason = coalesce(t.review_reason, r.review_reason),
+               reviewed_at = case when t.review_reason is null then r.reviewed_at end,
+               resolution = case when t.review_reason is null then r.resolution else '' end,
                finished_at = case when t.state = 'pending' then null
                  when r.state = t.state then r.finished_at else $2::timestamptz end,
-               requested_at = case when t.is_unrequested then null else r.requested_at end,
+               requested_at = case when t.request_again then null else r.requested_at end,
                missing_since = t.missing_since, next_check_at = t.next_check_at, checks = r.checks + 1
            from jsonb_to_recordset($1::jsonb) as t (
              id uuid, kind text, amount_minor bigint, currency text, state text, state_reason text,
-             gateway_refund_id text, question text, missing_since timestamptz, next_check_at timestamptz,
-             is_unrequested boolean)
+             gateway_refund_id text, review_reason text, missing_since timestamptz, next_check_at timestamptz,
+             request_again boolean)
            where r.id = t.id and r.id = any($3::uuid[])`,
     values: [JSON.stringify(rows.map(rowOf)), at, rows.map(({ refund }) => refund.id)],
   };
@@ -80,9 +80,9 @@ function rowOf({ refund: { id, after }, nextCheckAt }: RefundRow) {
     state: after.state,
     state_reason: after.stateReason,
     gateway_refund_id: after.gatewayRefundId,
-    question: after.question,
+    review_reason: after.reviewReason,
     missing_since: after.missingSince,
     next_check_at: nextCheckAt,
-    is_unrequested: after.isUnrequested ?? false,
+    request_again: after.requestAgain ?? false,
   };
 }

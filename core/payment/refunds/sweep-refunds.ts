@@ -1,6 +1,6 @@
-// Asks providers about pending refunds until they are final, and about each paid session now and then.
+// The refund sweep. Asks providers about pending refunds until they are final, and about each paid session on a schedule.
 //
-// It has places of its own in each slot, so that it never holds up verifications. Pending refunds come first.
+// It has its own concurrency limit in each slot, so that it never delays verifications. Pending refunds come first.
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import type { Task } from '../../../lib/metrics/tasks.ts';
@@ -17,7 +17,7 @@ import {
   type ReservedCheck,
   reservePending,
   reserveSessions,
-  scheduleLook,
+  scheduleCheck,
 } from './schedule.ts';
 import type { RefundSync, SyncRefunds } from './sync-refunds.ts';
 
@@ -37,34 +37,34 @@ export type SweepRefundsOptions = RetryDelayLimits & {
   readonly reservationMs: number;
 };
 
-/** Until the next look at a session whose provider did not answer: a part of its age, and at least an hour. */
+/** Time to the next check of a session whose provider did not answer: a part of its age, and at least an hour. */
 const UNANSWERED_PART = 1 / 8;
 const UNANSWERED_MIN_MS = 60 * 60 * 1000;
 const BUSY_MS = 1_000;
 
 export type RefundSweep = {
-  /** Starts no more looks, and waits for those that run. */
+  /** Starts no more checks, and waits for those that run. */
   stop(): Promise<void>;
 };
 
 export function startRefundSweep(options: SweepRefundsOptions): RefundSweep {
   const { pool, clock, logger, task, concurrency, intervalMs, reservationMs } = options;
-  const looks = new Set<Promise<void>>();
+  const checks = new Set<Promise<void>>();
   const running = new Map<string, number>();
   const stopping = new AbortController();
 
   const start = (reserved: ReservedCheck): void => {
     const { slotId, sessionId } = reserved;
     running.set(slotId, (running.get(slotId) ?? 0) + 1);
-    const looking = inTaskSpan('refund sweep', formatId('chs', sessionId), () =>
-      look(options, reserved),
+    const check = inTaskSpan('refund sweep', formatId('chs', sessionId), () =>
+      checkSession(options, reserved),
     ).finally(() => {
-      looks.delete(looking);
+      checks.delete(check);
       const left = (running.get(slotId) ?? 1) - 1;
       if (left === 0) running.delete(slotId);
       else running.set(slotId, left);
     });
-    looks.add(looking);
+    checks.add(check);
   };
 
   const run = async (): Promise<void> => {
@@ -78,7 +78,7 @@ export function startRefundSweep(options: SweepRefundsOptions): RefundSweep {
         task.failed();
         logger.warn({ err: error }, 'the refund sweep could not read what is due');
       }
-      // A pause after each round, however many are due, bounds the calls to a provider.
+      // A pause after each round bounds the calls to a provider, however many sessions are due.
       await pause(intervalMs, stopping.signal);
     }
   };
@@ -88,27 +88,27 @@ export function startRefundSweep(options: SweepRefundsOptions): RefundSweep {
     async stop() {
       stopping.abort();
       await loop;
-      await Promise.all(looks);
+      await Promise.all(checks);
     },
   };
 }
 
-async function look(options: SweepRefundsOptions, reserved: ReservedCheck): Promise<void> {
+async function checkSession(options: SweepRefundsOptions, reserved: ReservedCheck): Promise<void> {
   const { metrics, logger } = options;
   const sessionId = formatId('chs', reserved.sessionId);
   try {
-    const result = await lookOnce(options, reserved.sessionId);
+    const result = await syncAndVerify(options, reserved.sessionId);
     await schedule(options, reserved, result);
     metrics.refundSwept(result.kind);
-    logger.info({ sessionId, result: result.kind }, 'looked for the refunds of a session');
+    logger.info({ sessionId, result: result.kind }, 'checked the refunds of a session');
   } catch (error) {
     metrics.refundSwept('error');
-    logger.error({ sessionId, err: error }, 'could not look for the refunds of a session');
+    logger.error({ sessionId, err: error }, 'could not check the refunds of a session');
   }
 }
 
-/** A reversal of the whole payment is settled by a verification, like any other answer about the payment. */
-async function lookOnce(
+/** A verification settles a reversal of the whole payment, like any other answer about the payment. */
+async function syncAndVerify(
   { syncRefunds, verifySession }: SweepRefundsOptions,
   sessionId: string,
 ): Promise<RefundSync> {
@@ -128,13 +128,13 @@ async function schedule(
   const now = clock();
   const after = (ms: number): Date => new Date(now.getTime() + ms);
   const regular = nextRefundCheck(gateway, paidAt, now);
-  if (result.kind === 'synced' || result.kind === 'nothing') return scheduleLook(pool, reserved, regular);
+  if (result.kind === 'synced' || result.kind === 'nothing') return scheduleCheck(pool, reserved, regular);
   await postponePending(pool, sessionId, now, limits);
-  if (result.kind === 'busy') return scheduleLook(pool, reserved, after(BUSY_MS));
+  if (result.kind === 'busy') return scheduleCheck(pool, reserved, after(BUSY_MS));
   const forCallbacks = await callbacks.postpone(sessionId, result.reason);
   const ageMs = now.getTime() - paidAt.getTime();
   const later = regular && after(Math.max(UNANSWERED_MIN_MS, ageMs * UNANSWERED_PART));
-  await scheduleLook(pool, reserved, forCallbacks ?? later);
+  await scheduleCheck(pool, reserved, forCallbacks ?? later);
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,5 @@
-// The one path by which the hub learns about refunds: it requests those that are not requested yet, asks the provider
-// for all of the payment, and records the answer. Requests with a lost answer, callbacks, the sweep and rechecks use
-// it.
+// Synchronizes the refunds of a session with its provider: requests those that are not requested yet, asks the provider
+// for all refunds of the payment, and records the answer. CreateRefund, the refund sweep and rechecks use it.
 import type { Pool, PoolClient } from 'pg';
 import { formatId } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
@@ -23,7 +22,7 @@ export type RefundSync =
   | { readonly kind: 'unavailable'; readonly reason: string }
   /** The verification lease is taken. */
   | { readonly kind: 'busy' }
-  /** The session has no payment and no pending refund, or its gateway has no refunds. */
+  /** The session has no payment and no pending refund, or the hub cannot refund payments of its gateway. */
   | { readonly kind: 'nothing' };
 
 export type SyncOptions = RequestOptions & {
@@ -33,9 +32,9 @@ export type SyncOptions = RequestOptions & {
 };
 
 export type SyncRefunds = {
-  /** Requests what is to be requested, and asks for all refunds of the payment. */
+  /** Requests the refunds that are not requested yet, and asks for all refunds of the payment. */
   sync(sessionId: string, waitMs?: number): Promise<RefundSync>;
-  /** Only requests what is to be requested. */
+  /** Only requests the refunds that are not requested yet. */
   request(sessionId: string, waitMs: number): Promise<RefundSync>;
 };
 
@@ -57,32 +56,32 @@ export function createSyncRefunds(options: SyncOptions): SyncRefunds {
 async function syncUnderLease(
   options: SyncOptions,
   lease: VerificationLease,
-  asksForAll: boolean,
+  findsAll: boolean,
 ): Promise<RefundSync> {
   const { pool } = options;
   const { session } = lease;
   const refunds = await readSessionRefunds(pool, session.id);
   const hasPending = refunds.some(({ state }) => state === 'pending');
   if (session.status !== 'success' && !hasPending) return { kind: 'nothing' };
-  const provider = await open(options, lease);
+  const provider = await openProvider(options, lease);
   if (provider === undefined) return { kind: 'nothing' };
   for (const refund of refunds.filter(isUnrequested)) {
     await requestRefund(options, lease, provider, refund);
   }
-  if (!asksForAll) return { kind: 'synced', isReversed: false };
+  if (!findsAll) return { kind: 'synced', isReversed: false };
   // Before the provider call: its answer may be older than a callback that arrives during the call.
-  const callbacks = session.status === 'success' ? await readWaiting(pool, session.id) : [];
-  const found = await find(options, lease, provider);
+  const callbacks = session.status === 'success' ? await readWaitingCallbacks(pool, session.id) : [];
+  const found = await findRefunds(options, lease, provider);
   if ('reason' in found) return { kind: 'unavailable', reason: found.reason };
-  return store(options, lease, { ...found, steps: provider.steps, callbacks });
+  return recordAnswer(options, lease, { ...found, steps: provider.steps, callbacks });
 }
 
 function isUnrequested({ origin, state, requestedAt }: StoredRefund): boolean {
   return origin === 'hub' && state === 'pending' && requestedAt === undefined;
 }
 
-/** Undefined for a gateway without refunds. */
-async function open(
+/** Undefined if the hub cannot refund payments of the gateway. */
+async function openProvider(
   { providers }: SyncOptions,
   { session: { slotId }, limitHttp }: VerificationLease,
 ): Promise<OpenedProvider | undefined> {
@@ -92,7 +91,7 @@ async function open(
   return { refunds: driver.refunds, access: { ...access, http: limitHttp(access.http) }, steps };
 }
 
-async function find(
+async function findRefunds(
   { pool, concurrency }: SyncOptions,
   { session }: VerificationLease,
   { refunds, access, steps }: OpenedProvider,
@@ -120,7 +119,7 @@ type Answer = FoundRefunds & {
 };
 
 /** Records the answer, and ends the verification lease. */
-async function store(
+async function recordAnswer(
   options: SyncOptions,
   { session: { id, slot }, fence, markEnded }: VerificationLease,
   { refunds, isReversed, steps, callbacks }: Answer,
@@ -146,8 +145,8 @@ async function store(
   return { kind: 'synced', isReversed };
 }
 
-/** Callbacks of a paid session wait for its refunds only. */
-async function readWaiting(pool: Pool, sessionId: string): Promise<readonly string[]> {
+/** The callbacks of a paid session, which wait for its refunds only. */
+async function readWaitingCallbacks(pool: Pool, sessionId: string): Promise<readonly string[]> {
   const { rows } = await pool.query<{ id: string }>({
     name: 'callbacks_about_refunds',
     // callback_waiting_idx

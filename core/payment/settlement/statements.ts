@@ -207,11 +207,11 @@ export function usageEntry({ kind, ...usage }: Usage, session: StoredSession, fe
 
 /** The entry of a refund has the refund's id, so that a refund has one at most. */
 export function refundEntry(
-  refund: { readonly id: string; readonly gatewayRefundId: string; readonly paidMinor: bigint },
+  refund: { readonly id: string; readonly gatewayRefundId: string; readonly amountMinor: bigint },
   session: StoredSession,
 ): UsageEntry {
-  const { id, gatewayRefundId: gatewayTransactionId, paidMinor } = refund;
-  return { id, kind: 'refund', session, gatewayTransactionId, amountMinor: -paidMinor, fees: NO_FEES };
+  const { id, gatewayRefundId: gatewayTransactionId, amountMinor } = refund;
+  return { id, kind: 'refund', session, gatewayTransactionId, amountMinor: -amountMinor, fees: NO_FEES };
 }
 
 /** Fails with SQLSTATE 23505 if a session already has an entry of kind `payment`. */

@@ -2,7 +2,7 @@
 import { type ProviderAccess, ProviderUnavailable } from '../driver.ts';
 import { type Answer, readAnswer } from '../read-answer.ts';
 
-/** Of the query of transactions, and of the requests and queries of refunds. */
+/** The path of the transaction query, and of the requests and queries of refunds. */
 export const QUERY_PATH = '/validator/api/merchantTransIDvalidationAPI.php';
 
 const QUERY_TIMEOUT_MS = 15_000;

@@ -3,12 +3,12 @@
 // From the provider's public documentation: the path and the parameters, `bank_tran_id`, the statuses of a request
 // (`success`, `failed`, and `processing` for a refund that was requested before) and of a query by `refund_ref_id`
 // (`refunded`, `processing`, `cancelled`). From public integrations: `refund_trans_id`, the merchant's id of the
-// refund, which the provider requires by now.
+// refund, which the provider now requires.
 //
-// The provider cannot tell the refunds of a payment, nor a refund by the merchant's id, nor the amount of a
-// refund. So a refund whose answer was lost is found by repeating the request, which the provider answers with
-// `processing`. A refund of a part that somebody made in the merchant panel stays unknown; one of the whole payment
-// shows in the transaction query.
+// The provider does not list the refunds of a payment, does not find a refund by the merchant's id, and does not report
+// the amount of a refund. To find a refund whose answer was lost, the driver repeats the request: the provider answers
+// `processing`. A partial refund that somebody made in the merchant panel stays unknown. The transaction query reports a
+// refund of the whole payment.
 import { formatDecimal, formatMoney } from '../../money.ts';
 import {
   type ExpectedPayment,
@@ -25,7 +25,7 @@ import {
 } from '../driver.ts';
 import { type Answer, optionalText, requiredId, requiredText } from '../read-answer.ts';
 import { recordStep } from '../record-calls.ts';
-import { isCovered, REFUND_OUTCOMES } from '../refund-sums.ts';
+import { isCovered, REFUND_OUTCOMES } from '../reported-refunds.ts';
 import { complaintOf, judgeQuery, readPayments } from './answers.ts';
 import { QUERY_PATH, sendQuery } from './calls.ts';
 
@@ -62,8 +62,8 @@ export const refunds: RefundCalls = {
   },
 
   /**
-   * First the payment and then its refunds, so that a refund in between is not mistaken for a reversal. A refund
-   * without the provider's id is not found: request it again.
+   * Queries the payment first and then its refunds, so that a refund in between is not mistaken for a reversal. Does not
+   * find refunds without the provider's id: request these again.
    */
   async find(access, { payment, requested }): Promise<FoundRefunds> {
     const verdict = await queryPayment(access, payment);
@@ -151,7 +151,7 @@ function requireSamePayment(answer: Answer, payment: SettledPayment): void {
   if (isOther) throw new ProviderUnavailable('the provider answered about the refund of another payment');
 }
 
-/** The transaction query, which says nothing about refunds of a part. */
+/** The transaction query does not report partial refunds. */
 function queryPayment(access: ProviderAccess, payment: SettledPayment): Promise<Verdict> {
   const { merchantTransactionId, providerPaymentId, amount } = payment;
   const expected: ExpectedPayment = { merchantTransactionId, providerPaymentId, amount, isPaid: true };

@@ -6,8 +6,8 @@
 // `reason` are required, at most 255 characters), HTTP 400 with `externalCode` for a refusal, `refundTransactions`
 // missing for a payment without refunds.
 //
-// The list has no id of the merchant: a refund whose answer was lost is known by its amount. It has no currency
-// either: a payment is refunded in its own.
+// The list does not contain the merchant's id, so the hub recognizes a refund whose answer was lost by its amount. Nor
+// does it contain a currency: a payment is refunded in its own.
 import { formatDecimal, formatMoney, type Money, sameMoney } from '../../money.ts';
 import {
   type ExpectedPayment,
@@ -30,7 +30,7 @@ import {
   requiredId,
   requiredText,
 } from '../read-answer.ts';
-import { isCovered, REFUND_OUTCOMES, refundedMinor } from '../refund-sums.ts';
+import { isCovered, REFUND_OUTCOMES, refundedMinor } from '../reported-refunds.ts';
 import { isDone, isTransient, judgeQuery, type Reply } from './answers.ts';
 import { accessToken, asUnavailable, callAuthorized } from './calls.ts';
 
@@ -48,14 +48,14 @@ const STATES: ReadonlyMap<string, ProviderRefund['state']> = new Map([
   ['Expired', 'failed'],
 ]);
 
-/** The URL that version 1 and version 2 are below. */
+/** The common prefix of the URLs of version 1 and version 2. */
 export function rootUrl(baseUrl: string): string {
   return baseUrl.replace(/\/v1[^/]*\/tokenized\/checkout\/*$/, '');
 }
 
 export const refunds: RefundCalls = {
   async request(access, refund) {
-    // Without a token nothing is requested, which says nothing about an earlier request.
+    // If there is no token, the outcome of the earlier request is still unknown.
     if (refund.isRepeated) await asUnavailable(() => accessToken(access));
     return callAuthorized(access, {
       operation: 'refund',
@@ -76,7 +76,7 @@ export const refunds: RefundCalls = {
     });
   },
 
-  /** First the payment and then its refunds, so that a refund in between is not mistaken for a reversal. */
+  /** Queries the payment first and then its refunds, so that a refund in between is not mistaken for a reversal. */
   find: (access, search) =>
     asUnavailable(async (): Promise<FoundRefunds> => {
       const { payment } = search;
@@ -95,9 +95,9 @@ function readRequest(reply: Reply, refund: RefundRequest): ProviderRefund {
   const { answer } = reply;
   requireSamePayment(answer, refund.payment);
   const { currency } = refund.payment.amount;
-  const told = readRefund(answer, optionalText(answer, 'currency') ?? currency);
-  requireSameAmount(told.amount, refund.amount);
-  return { ...told, reference: refund.reference };
+  const reported = readRefund(answer, optionalText(answer, 'currency') ?? currency);
+  requireSameAmount(reported.amount, refund.amount);
+  return { ...reported, reference: refund.reference };
 }
 
 function listRefunds(access: ProviderAccess, search: RefundSearch): Promise<ProviderRefund[]> {
@@ -134,7 +134,7 @@ function readList(reply: Reply, { payment, requested }: RefundSearch): ProviderR
   return found;
 }
 
-/** Version 2 has no code of success. */
+/** Answers of version 2 have no success code. */
 function isAnswered(reply: Reply): boolean {
   return reply.status === 200 && (reply.code === undefined || isDone(reply));
 }
@@ -147,12 +147,12 @@ function requireSamePayment(answer: Answer, payment: SettledPayment): void {
   if (amount !== undefined) requireSameAmount(readMoney(amount, payment.amount.currency), payment.amount);
 }
 
-function requireSameAmount(told: Money, expected: Money): void {
-  if (sameMoney(told, expected)) return;
-  throw new ProviderUnavailable(`the provider says ${formatMoney(told)}, not ${formatMoney(expected)}`);
+function requireSameAmount(reported: Money, expected: Money): void {
+  if (sameMoney(reported, expected)) return;
+  throw new ProviderUnavailable(`the provider says ${formatMoney(reported)}, not ${formatMoney(expected)}`);
 }
 
-/** The request answers with these fields, and the list contains them. */
+/** Reads the fields that the answer to a request and the entries of the list have in common. */
 function readRefund(answer: Answer, currency: string): ProviderRefund {
   const status = requiredText(answer, 'refundTransactionStatus');
   const amount = readMoney(requiredText(answer, 'refundAmount'), currency);
@@ -160,13 +160,13 @@ function readRefund(answer: Answer, currency: string): ProviderRefund {
     kind: 'refund',
     gatewayRefundId: requiredId(answer, 'refundTrxId'),
     amount,
-    // A status that is not known is not final.
+    // An unknown status is not final.
     state: STATES.get(status) ?? 'pending',
     detail: `the provider says ${status}: ${formatMoney(amount)}`,
   };
 }
 
-/** The query of the payment, whose status refunds of a part do not change. */
+/** The payment query. Partial refunds do not change its status. */
 function queryPayment(access: ProviderAccess, payment: SettledPayment): Promise<Verdict> {
   const { merchantTransactionId, providerPaymentId, amount } = payment;
   const expected: ExpectedPayment = { merchantTransactionId, providerPaymentId, amount, isPaid: true };

@@ -2,7 +2,7 @@
 import { checkedMoney, formatMoney, type Money, MoneyError, minorDigits } from '../../money.ts';
 import { ProviderRefused, ProviderUnavailable } from '../driver.ts';
 
-// Decimals in amounts of the API, where they are not two: https://docs.stripe.com/currencies.
+// Currencies whose amounts do not have two decimals in the API: https://docs.stripe.com/currencies.
 const ZERO = 'BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF';
 /** The last digit has to be zero. */
 const THREE = 'BHD JOD KWD OMR TND';
@@ -46,7 +46,7 @@ export function fromStripeAmount(amount: number | null, code: string | null): Mo
   }
 }
 
-/** How many decimals more an amount has at Stripe. Undefined for a currency that Stripe does not take. */
+/** The decimals of Stripe's amounts less those of the hub's. Undefined for a currency that Stripe does not take. */
 function shiftOf(currency: string): number | undefined {
   const digits = minorDigits(currency);
   const known = DIGITS.get(currency);

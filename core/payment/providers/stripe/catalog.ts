@@ -1,9 +1,9 @@
-// Checkout sessions that payment links made, without the hub.
+// Reads checkout sessions that payment links created without the hub.
 import type Stripe from 'stripe';
 import type { CatalogCalls, CatalogSale } from '../driver.ts';
 import { recordStep } from '../record-calls.ts';
 import { fromStripeAmount } from './amounts.ts';
-import { findAtStripe } from './client.ts';
+import { findInStripe } from './client.ts';
 import { HUB_SESSION } from './metadata.ts';
 
 export const catalog: CatalogCalls = {
@@ -12,7 +12,7 @@ export const catalog: CatalogCalls = {
       access,
       'query',
       () =>
-        findAtStripe(access, async (stripe) =>
+        findInStripe(access, async (stripe) =>
           readSale(id, await stripe.checkout.sessions.retrieve(id, { expand: ['line_items'] })),
         ),
       (sale) => ({
@@ -22,7 +22,7 @@ export const catalog: CatalogCalls = {
     ),
 };
 
-/** Undefined for a session of another hub, and for one of several prices or without a payment. */
+/** Undefined for a session that a hub created, for one of several prices, and for one without a payment. */
 function readSale(id: string, session: Stripe.Checkout.Session): CatalogSale | undefined {
   const { mode, status, metadata, line_items: items, customer_details: customer } = session;
   const [item, ...others] = items?.data ?? [];

@@ -19,9 +19,9 @@ import { fromStripeAmount, toStripeAmount } from './amounts.ts';
 import { callStripe, queryStripe } from './client.ts';
 import { HUB_SESSION, HUB_TRANSACTION } from './metadata.ts';
 
-/** Stripe expires a checkout session after a day; the hub looks a little longer. */
+/** Stripe expires a checkout session after 24 hours; the hub verifies it an hour longer. */
 const OPEN_MS = 25 * 60 * 60 * 1000;
-/** Bank debits and transfers take days. */
+/** Bank debits and transfers take days to be paid. */
 const PROCESSING_MS = 30 * 24 * 60 * 60 * 1000;
 
 export const createCheckout: PaymentDriver['createCheckout'] = (access, checkout) =>
@@ -135,7 +135,7 @@ function judgeUnpaid(session: Stripe.Checkout.Session, detail: string, now: Date
   return { kind: 'pending', ...(until > now && { until }), detail: `${detail}; the payment is in progress` };
 }
 
-/** Whether metadata name this transaction. A session made outside the hub has none; its stored id is enough. */
+/** Whether the metadata name this transaction. A session of a payment link has none: its stored id is enough. */
 function isOfHub({ metadata }: Stripe.Checkout.Session, merchantTransactionId: string): boolean {
   const named = metadata?.[HUB_TRANSACTION];
   return named === undefined || named === merchantTransactionId;
@@ -152,7 +152,7 @@ function paymentIntentOf({ payment_intent: intent }: Stripe.Checkout.Session): s
   throw new ProviderUnavailable('the checkout session has no payment intent');
 }
 
-/** A checkout session is paid once, so only others that callbacks named can be payments too. */
+/** A checkout session is paid once, so only other sessions that callbacks named can be further payments. */
 export async function findPayments(access: ProviderAccess, search: PaymentSearch): Promise<FoundPayments> {
   const payments: FoundPayment[] = [];
   const unanswered = new Map<string, string>();

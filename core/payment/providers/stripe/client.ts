@@ -1,17 +1,17 @@
-// Calls Stripe's API by its official package, through the HTTP client of the slot.
+// Calls Stripe's API with its official package, through the HTTP client of the slot.
 import type Stripe from 'stripe';
 import { type ProviderAccess, type ProviderHttp, ProviderRefused, ProviderUnavailable } from '../driver.ts';
 import { readAnswer } from '../read-answer.ts';
 
 const TIMEOUT_MS = 15_000;
 
-/** Loads the package with the first call: hubs without a slot of Stripe never need its tens of megabytes. */
+/** Loads the package with the first call, because it takes tens of megabytes that hubs without Stripe do not need. */
 export async function loadStripe(): Promise<typeof Stripe> {
   return (await import('stripe')).default;
 }
 
 /**
- * Calls the API, and reads the answer within `call`: an answer of another form than documented is unreadable.
+ * Calls the API. `call` also reads the answer, so that an answer of an undocumented form is reported as unreadable.
  *
  * @throws ProviderUnavailable if the answer is unknown
  * @throws ProviderRefused
@@ -23,7 +23,7 @@ export async function callStripe<T>(
   const Client = await loadStripe();
   const { secretKey = '' } = access.credentials.reveal();
   const stripe = new Client(secretKey, {
-    httpClient: clientOf(access.http, access.baseUrl.replace(/\/+$/, '')),
+    httpClient: httpClientFor(access.http, access.baseUrl.replace(/\/+$/, '')),
     timeout: TIMEOUT_MS,
     // The hub repeats calls itself, within its own limits.
     maxNetworkRetries: 0,
@@ -37,22 +37,22 @@ export async function callStripe<T>(
 }
 
 /** The account has no object with the id. */
-class UnknownAtStripe extends ProviderRefused {}
+class UnknownToStripe extends ProviderRefused {}
 
-/** Returns undefined if the account has no object with the id. @throws ProviderUnavailable */
-export async function findAtStripe<T>(
+/** The same, but returns undefined if the account has no object with the id. @throws ProviderUnavailable */
+export async function findInStripe<T>(
   access: Pick<ProviderAccess, 'baseUrl' | 'credentials' | 'http'>,
   call: (stripe: Stripe) => Promise<T>,
 ): Promise<T | undefined> {
   try {
     return await callStripe(access, call);
   } catch (error) {
-    if (error instanceof UnknownAtStripe) return undefined;
-    throw error instanceof ProviderRefused ? new ProviderUnavailable(error.message) : error;
+    if (error instanceof UnknownToStripe) return undefined;
+    throw asUnavailable(error);
   }
 }
 
-/** A refusal says nothing about a payment, so it counts as no answer. */
+/** Calls the API for a query. A refusal says nothing about a payment, so it counts as no answer. */
 export async function queryStripe<T>(
   access: Pick<ProviderAccess, 'baseUrl' | 'credentials' | 'http'>,
   call: (stripe: Stripe) => Promise<T>,
@@ -60,12 +60,16 @@ export async function queryStripe<T>(
   try {
     return await callStripe(access, call);
   } catch (error) {
-    throw error instanceof ProviderRefused ? new ProviderUnavailable(error.message) : error;
+    throw asUnavailable(error);
   }
 }
 
-/** The package's client, by the client of the slot: its connections, limits and base URL. */
-function clientOf(http: ProviderHttp, baseUrl: string): Stripe.HttpClient {
+function asUnavailable(error: unknown): unknown {
+  return error instanceof ProviderRefused ? new ProviderUnavailable(error.message) : error;
+}
+
+/** Adapts the HTTP client of the slot, with its connections, limits and base URL, to the package. */
+function httpClientFor(http: ProviderHttp, baseUrl: string): Stripe.HttpClient {
   return {
     getClientName: () => 'hub',
     async makeRequest(_host, _port, path, method, headers, body, _protocol, timeoutMs) {
@@ -77,7 +81,7 @@ function clientOf(http: ProviderHttp, baseUrl: string): Stripe.HttpClient {
         ...(method === 'POST' && { body }),
         timeoutMs,
       });
-      // The package takes any JSON object without the member "error" as the answer, whatever its status.
+      // The package accepts any JSON object without the member "error" as the answer, with any status.
       const isError = 'error' in readAnswer(text);
       if (isError === (status === 200)) {
         throw new ProviderUnavailable(`the provider answered with HTTP ${status}`);
@@ -107,7 +111,7 @@ const TRANSIENT_STATUSES: ReadonlySet<unknown> = new Set([409, 429]);
 function providerError(error: unknown, { errors }: typeof Stripe): unknown {
   if (error instanceof ProviderUnavailable || error instanceof ProviderRefused) return error;
   if (!(error instanceof errors.StripeError)) {
-    // Such as a list without its items.
+    // For example, a list without its items.
     const reason = error instanceof Error ? error.message : String(error);
     return new ProviderUnavailable(`the provider's answer is not readable: ${reason}`);
   }
@@ -121,7 +125,7 @@ function providerError(error: unknown, { errors }: typeof Stripe): unknown {
     error instanceof errors.StripeInvalidRequestError ||
     error instanceof errors.StripeCardError;
   if (isRefused && !TRANSIENT_STATUSES.has(statusCode)) {
-    const Refusal = statusCode === 404 ? UnknownAtStripe : ProviderRefused;
+    const Refusal = statusCode === 404 ? UnknownToStripe : ProviderRefused;
     return new Refusal(`the provider refuses: ${message}`);
   }
   return new ProviderUnavailable(`the provider answered with HTTP ${statusCode ?? '?'}: ${message}`);

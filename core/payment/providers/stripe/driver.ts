@@ -1,4 +1,4 @@
-// stripe: Checkout Sessions, with events that Stripe signs.
+// stripe: Checkout Sessions, and webhook events that Stripe signs.
 import { type PaymentDriver, ProviderRefused } from '../driver.ts';
 import { recordStep, redactSecrets } from '../record-calls.ts';
 import { catalog } from './catalog.ts';

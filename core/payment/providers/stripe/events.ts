@@ -1,4 +1,4 @@
-// Reads the events that Stripe sends to the webhook: verifies the signature, keeps ids, and tells what they claim.
+// Reads the events that Stripe sends to the webhook: verifies the signature, keeps the ids, and reads the claim.
 import type Stripe from 'stripe';
 import { parseId } from '../../../ids.ts';
 import {
@@ -56,35 +56,35 @@ export const openEvent: SignedCallbacks['open'] = async ({ body, headers, receiv
 function readEvent(event: unknown): OpenedCallback {
   const object = memberOf(memberOf(event, 'data'), 'object');
   const type = idOf(memberOf(event, 'type'));
-  const event_ = idOf(memberOf(event, 'id'));
-  if (type === undefined || event_ === undefined) {
+  const eventId = idOf(memberOf(event, 'id'));
+  if (type === undefined || eventId === undefined) {
     throw new CallbackMalformed('body', 'the body is not an event of Stripe: it has no id or no type');
   }
-  const own = idOf(memberOf(object, 'id'));
+  const objectId = idOf(memberOf(object, 'id'));
   const metadata = memberOf(object, 'metadata');
   const isSession = type.startsWith('checkout.session.');
   const sessionId =
     sessionIdIn(memberOf(object, 'client_reference_id')) ?? sessionIdIn(memberOf(metadata, HUB_SESSION));
   const fields = withoutEmpty({
-    event: event_,
+    event: eventId,
     type,
     ...(isSession && {
-      checkout_session: own,
+      checkout_session: objectId,
       transaction: idOf(memberOf(metadata, HUB_TRANSACTION)),
       payment_status: idOf(memberOf(object, 'payment_status')),
     }),
     payment_intent: idOf(memberOf(object, 'payment_intent')),
     charge:
       type.startsWith('charge.') && !type.startsWith('charge.dispute.')
-        ? own
+        ? objectId
         : idOf(memberOf(object, 'charge')),
-    refund: type.startsWith('refund.') ? own : undefined,
-    dispute: type.startsWith('charge.dispute.') ? own : undefined,
+    refund: type.startsWith('refund.') ? objectId : undefined,
+    dispute: type.startsWith('charge.dispute.') ? objectId : undefined,
   });
   return { fields, ...(isSession && sessionId !== undefined && { sessionId }) };
 }
 
-/** What the event claims. Only Stripe's API decides, whatever the signature says. */
+/** Reads what the event claims. Only an answer of Stripe's API settles a session, even if the signature is valid. */
 export function readClaim(fields: CallbackFields<(typeof READS)[number]>): CallbackClaim {
   const { type = '', checkout_session, transaction, payment_status, payment_intent } = fields;
   if (type === '') throw new CallbackMalformed('type', 'type is required and must not be empty');
@@ -129,7 +129,7 @@ function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
-/** An id, or the id of an expanded object. Others are left out: they may be anything. */
+/** An id, or the id of an expanded object. Undefined for other values, which may contain anything. */
 function idOf(value: unknown): string | undefined {
   const id = typeof value === 'object' ? memberOf(value, 'id') : value;
   return typeof id === 'string' && id.length <= MAX_ID_CHARACTERS && /^[\w.-]+$/.test(id) ? id : undefined;

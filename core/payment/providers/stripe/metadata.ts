@@ -1,4 +1,4 @@
-// Names of the metadata by which the hub finds its own checkout sessions and refunds at Stripe.
+// Names of the metadata that mark the checkout sessions and refunds of the hub at Stripe.
 
 /** The hub's id of the session, `chs_…`. */
 export const HUB_SESSION = 'hub_session';

@@ -8,14 +8,16 @@ import {
   type RefundCalls,
 } from '../driver.ts';
 import { recordStep } from '../record-calls.ts';
-import { REFUND_OUTCOMES, refundedMinor } from '../refund-sums.ts';
+import { REFUND_OUTCOMES, refundedMinor } from '../reported-refunds.ts';
 import { fromStripeAmount, toStripeAmount } from './amounts.ts';
 import { callStripe, queryStripe } from './client.ts';
 import { HUB_REFUND } from './metadata.ts';
 
-/** More refunds or disputes than one payment has. */
 const PAGE = 100;
+/** More refunds or disputes than a payment has. */
 const MAX_FOUND = 1_000;
+/** Characters of a value of metadata. */
+const MAX_METADATA = 500;
 
 export const refunds: RefundCalls = {
   request: (access, { payment, reference, amount, reason }) =>
@@ -26,7 +28,7 @@ export const refunds: RefundCalls = {
         const params: Stripe.RefundCreateParams = {
           payment_intent: payment.gatewayTransactionId,
           amount: toStripeAmount(amount),
-          // By the reference, `find` finds a refund whose answer was lost.
+          // The reference lets `find` recognize a refund whose answer was lost.
           metadata: { [HUB_REFUND]: reference, reason: reason.slice(0, MAX_METADATA) },
         };
         return callStripe(access, async (stripe) =>
@@ -49,18 +51,15 @@ export const refunds: RefundCalls = {
     ),
 };
 
-/** Characters of a value of metadata. */
-const MAX_METADATA = 500;
-
 function findAll(access: ProviderAccess, paymentIntent: string): Promise<FoundRefunds> {
   const by = { payment_intent: paymentIntent, limit: PAGE };
   return queryStripe(access, async (stripe) => {
     const list = await stripe.refunds.list(by).autoPagingToArray({ limit: MAX_FOUND });
     const disputes = await stripe.disputes.list(by).autoPagingToArray({ limit: MAX_FOUND });
-    // An inquiry takes no money yet.
-    const claims = disputes.filter(({ status }) => !status.startsWith('warning_'));
+    // An inquiry of the bank does not take money yet.
+    const chargebacks = disputes.filter(({ status }) => !status.startsWith('warning_'));
     // Stripe lists the newest first.
-    const refunds = [...list.map(readRefund).reverse(), ...claims.map(readDispute).reverse()];
+    const refunds = [...list.map(readRefund).reverse(), ...chargebacks.map(readDispute).reverse()];
     return { refunds, isReversed: false };
   });
 }
@@ -94,7 +93,7 @@ function readDispute({ id, amount, currency, status, reason }: Stripe.Dispute): 
   };
 }
 
-/** It succeeds if the customer wins: the vendor has lost it then. */
+/** A dispute succeeds if the customer wins it, which Stripe calls `lost`. */
 const DISPUTE_STATES: ReadonlyMap<string, ProviderRefund['state']> = new Map([
   ['lost', 'succeeded'],
   ['won', 'failed'],

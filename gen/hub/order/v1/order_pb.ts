@@ -166,8 +166,8 @@ export type OfferTerms = Message<"hub.order.v1.OfferTerms"> & {
   onRefund: RefundPolicy;
 
   /**
-   * Prices of providers' catalogs, each named by one offer: a purchase of one that the hub did not start, such as by
-   * a payment link, is granted by this offer. Only for offers of new licenses.
+   * Prices in the catalogs of providers. This offer grants purchases of these prices that the hub did not start, such
+   * as by a payment link. A price belongs to one offer. Only for offers of new licenses.
    *
    * @generated from field: repeated hub.order.v1.CatalogPrice catalog_prices = 9;
    */

@@ -847,7 +847,8 @@ export type FeeFit = Message<"hub.payment.v1.FeeFit"> & {
   rule?: FeeRule | undefined;
 
   /**
-   * Number of payments that it was fitted to. Of payments with more than 5000 different amounts, a sample.
+   * Number of payments that it was fitted to: all of them, or a sample if they have more than 5000 different
+   * amounts.
    *
    * @generated from field: int64 payments = 2;
    */
@@ -875,7 +876,7 @@ export type FeeFit = Message<"hub.payment.v1.FeeFit"> & {
   wouldChargeMinorUnits: bigint;
 
   /**
-   * Sum of the differences between both for each payment, all counted as positive, in minor units.
+   * Sum of the absolute differences between the two for each payment, in minor units.
    *
    * @generated from field: int64 error_minor_units = 6;
    */

@@ -72,7 +72,7 @@ export type Refund = Message<"hub.payment.v1.Refund"> & {
   amount?: Money | undefined;
 
   /**
-   * Reason that the operator gave; empty for one of the provider.
+   * Reason that the operator gave; empty if the refund began at the provider.
    *
    * @generated from field: string reason = 8;
    */
@@ -154,7 +154,7 @@ export const RefundState = {
   UNSPECIFIED: 0,
 
   /**
-   * Requested, or reported by the provider, and not final. The hub asks the provider again until it is.
+   * Requested or reported by the provider, but not final. The hub asks the provider until it is final.
    *
    * @generated from enum value: REFUND_STATE_PENDING = 1;
    */

@@ -31,7 +31,7 @@ export type CreateRefundRequest = Message<"hub.payment.v1.CreateRefundRequest"> 
   sessionId: string;
 
   /**
-   * The amount, in the currency of the session. Unset for all that is left of the payment.
+   * The amount, in the currency of the session. Unset to refund the rest of the payment.
    *
    * @generated from field: hub.payment.v1.Money amount = 2;
    */
@@ -250,14 +250,14 @@ export const ResolveRefundResponseSchema: GenMessage<ResolveRefundResponse> = /*
 export const RefundService: GenService<{
   /**
    * Refunds the payment of a session, in part or in full. The hub stores the refund, then requests it from the
-   * provider. If the provider does not answer, the refund is pending and the hub finds out what became of it.
-   * If the provider refuses, the refund is failed. With an idempotency key, a repeated call returns the refund
+   * provider. If the provider does not answer, the refund is pending, and the hub asks the provider again. If the
+   * provider refuses, the refund is failed. With an idempotency key, a repeated call returns the refund
    * of the first call; without one, it makes another refund.
    *
    * A full refund takes back what the session sold, by the policy of the offer.
    *
    * Errors: session_unknown (not found), session_not_refundable (failed precondition; it is not paid),
-   * refund_not_supported (failed precondition; the gateway has no refunds), refund_exceeds_payment (failed
+   * refund_not_supported (failed precondition; the hub cannot refund payments of the gateway), refund_exceeds_payment (failed
    * precondition; less than the amount is left of the payment), amount_invalid (invalid argument; zero, or
    * another currency), idempotency_key_reused (failed precondition; same key, different request).
    *
@@ -293,7 +293,7 @@ export const RefundService: GenService<{
     output: typeof ListRefundsResponseSchema;
   },
   /**
-   * Marks a refund that needs review as reviewed. It moves no money, and changes no license.
+   * Marks a refund that needs review as reviewed. Moves no money and changes no license.
    *
    * Errors: refund_unknown (not found), refund_not_in_review (failed precondition).
    *

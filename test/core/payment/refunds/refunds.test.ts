@@ -259,7 +259,7 @@ describe('a refund', function () {
     );
     scene.simulator.refund(ref, '5.00');
     scene.simulator.faults.add({ kind: 'error_500', operation: 'gateway_two.refund_query' });
-    expect(await callbacks.leave(parseId('chs', sessionId) ?? '', id)).to.equal(true);
+    expect(await callbacks.waitForSweep(parseId('chs', sessionId) ?? '', id)).to.equal(true);
     await pool.end();
     const callback = async () =>
       (await journal(scene, session)).find((each) => each.callbackId.endsWith(short(id)));

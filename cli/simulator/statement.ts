@@ -61,7 +61,16 @@ const HEADERS: Readonly<Record<Gateway, readonly string[]>> = {
     'Transacted Amount',
     'Currency',
   ],
-  stripe: ['source_id', 'payment_intent_id', 'created_utc', 'reporting_category', 'gross', 'currency'],
+  stripe: [
+    'source_id',
+    'payment_intent_id',
+    'created_utc',
+    'reporting_category',
+    'gross',
+    'fee',
+    'net',
+    'currency',
+  ],
 };
 
 function linesOfOne({ merchantTransactionId, amount, state, createdAt, proofs, refunds }: Moves) {
@@ -118,19 +127,36 @@ function linesOfTwo({ merchantTransactionId, proof = '', amount, state, createdA
 
 /** As in Stripe's report of the changes of the balance. */
 function linesOfStripe({ ref, proof = '', amount, createdAt, refunds }: Moves) {
-  const line = (id: string, category: string, gross: string, at = createdAt) => [
+  const line = (
+    id: string,
+    category: string,
+    moved: [gross: string, fee: string, net: string],
+    at = createdAt,
+  ) => [
     id,
     proof,
     at.toISOString().slice(0, 19).replace('T', ' '),
     category,
-    gross,
+    ...moved,
     amount.currency.toLowerCase(),
   ];
+  const net = lessProviderFee(amount);
+  const fee = { ...amount, minor: amount.minor - net.minor };
   return [
-    line(`ch_${ref.slice('cs_'.length)}`, 'charge', formatAmount(amount)),
-    ...refunds.map((refund) =>
-      line(refund.id, 'refund', `-${formatAmount(refund.amount)}`, refund.createdAt),
-    ),
+    line(`ch_${ref.slice('cs_'.length)}`, 'charge', [
+      formatAmount(amount),
+      formatAmount(fee),
+      formatAmount(net),
+    ]),
+    ...refunds.map((refund) => {
+      const back = `-${formatAmount(refund.amount)}`;
+      return line(
+        refund.id,
+        'refund',
+        [back, formatAmount({ ...amount, minor: 0n }), back],
+        refund.createdAt,
+      );
+    }),
   ];
 }
 

@@ -1,5 +1,5 @@
 // Objects of Stripe's API: checkout sessions, payment intents, charges, refunds and disputes.
-import type { Amount } from '../amount.ts';
+import { type Amount, lessProviderFee } from '../amount.ts';
 import type { Payment } from '../payment.ts';
 import type { Refund, RefundState } from '../refunds.ts';
 import { toApi } from './amounts.ts';
@@ -52,8 +52,8 @@ export function sessionObject(checkout: Checkout, url: string, expand: readonly 
     customer_details: isComplete ? customer : null,
     payment_intent: !isComplete
       ? null
-      : expand.includes('payment_intent')
-        ? intentObject(payment)
+      : expand.some((path) => path.startsWith('payment_intent'))
+        ? intentObject(payment, expand.includes('payment_intent.latest_charge.balance_transaction'))
         : intentId(payment),
     payment_status: state === 'paid' || state === 'reversed' ? 'paid' : 'unpaid',
     status,
@@ -64,7 +64,8 @@ export function sessionObject(checkout: Checkout, url: string, expand: readonly 
   };
 }
 
-export function intentObject(payment: Payment): Json {
+/** @param isExpanded whether to show the charge and what Stripe books of it, instead of the id of the charge */
+export function intentObject(payment: Payment, isExpanded = false): Json {
   const { state, amount } = payment;
   const status =
     state === 'authorized' ? 'processing' : state === 'declined' ? 'requires_payment_method' : 'succeeded';
@@ -74,8 +75,24 @@ export function intentObject(payment: Payment): Json {
     amount: toApi(amount),
     currency: amount.currency.toLowerCase(),
     status,
-    latest_charge: chargeId(payment),
+    latest_charge: isExpanded ? bookedCharge(payment) : chargeId(payment),
   };
+}
+
+/** A payment that is not complete is not booked. */
+function bookedCharge(payment: Payment): Json {
+  const { amount, state } = payment;
+  const net = lessProviderFee(amount);
+  const booked = {
+    id: `txn_${payment.ref.slice('cs_'.length)}`,
+    object: 'balance_transaction',
+    amount: toApi(amount),
+    fee: toApi({ ...amount, minor: amount.minor - net.minor }),
+    net: toApi(net),
+    currency: amount.currency.toLowerCase(),
+  };
+  const isBooked = state === 'paid' || state === 'reversed';
+  return { id: chargeId(payment), object: 'charge', balance_transaction: isBooked ? booked : null };
 }
 
 export function chargeObject(payment: Payment, refundedMinor: bigint): Json {

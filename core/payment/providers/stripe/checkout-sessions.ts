@@ -19,6 +19,8 @@ import { fromStripeAmount, toStripeAmount } from './amounts.ts';
 import { callStripe, queryStripe } from './client.ts';
 import { HUB_SESSION, HUB_TRANSACTION } from './metadata.ts';
 
+/** The charge of the payment intent, with what Stripe books. */
+const WITH_FEE = 'payment_intent.latest_charge.balance_transaction';
 /** Stripe expires a checkout session after 24 hours; the hub verifies it an hour longer. */
 const OPEN_MS = 25 * 60 * 60 * 1000;
 /** Bank debits and transfers take days to be paid. */
@@ -79,6 +81,7 @@ export const verify: PaymentDriver['verify'] = async (access, expected) => {
   if (expected.providerPaymentId === '') {
     return { kind: 'pending', detail: 'the provider has not created a checkout session' };
   }
+
   const judge = () =>
     retrieve(access, expected.providerPaymentId, (session) =>
       judgeSession(session, expected, access.clock()),
@@ -92,7 +95,7 @@ function retrieve<T>(
   read: (session: Stripe.Checkout.Session) => T,
 ): Promise<T> {
   return queryStripe(access, async (stripe) =>
-    read(await stripe.checkout.sessions.retrieve(id, { expand: ['payment_intent'] })),
+    read(await stripe.checkout.sessions.retrieve(id, { expand: [WITH_FEE] })),
   );
 }
 
@@ -117,7 +120,11 @@ export function judgeSession(
     case 'open':
       return { kind: 'pending', until: new Date(session.created * 1000 + OPEN_MS), detail };
     case 'complete':
-      if (paid === 'paid') return { kind: 'paid', gatewayTransactionId: paymentIntentOf(session), detail };
+      if (paid === 'paid') {
+        const received = receivedOf(session);
+        const gatewayTransactionId = paymentIntentOf(session);
+        return { kind: 'paid', gatewayTransactionId, ...(received && { received }), detail };
+      }
       return judgeUnpaid(session, detail, now);
     default:
       throw new ProviderUnavailable('"status" of the checkout session is unknown');
@@ -143,6 +150,19 @@ function isOfHub({ metadata }: Stripe.Checkout.Session, merchantTransactionId: s
 
 function amountOf({ amount_total, currency }: Stripe.Checkout.Session): Money {
   return fromStripeAmount(amount_total, currency);
+}
+
+/** What the vendor receives: less Stripe's fee. Undefined if Stripe has not booked the payment, or not readably. */
+function receivedOf({ payment_intent: intent }: Stripe.Checkout.Session): Money | undefined {
+  const charge = typeof intent === 'object' ? intent?.latest_charge : undefined;
+  const booked = typeof charge === 'object' ? charge?.balance_transaction : undefined;
+  if (typeof booked !== 'object' || booked === null || !(booked.net >= 0)) return undefined;
+  try {
+    return fromStripeAmount(booked.net, booked.currency);
+  } catch (error) {
+    if (error instanceof ProviderUnavailable) return undefined; // the payment settles without it
+    throw error;
+  }
 }
 
 /** @throws ProviderUnavailable if there is none */

@@ -139,6 +139,29 @@ describe('stripe', () => {
       return verify();
     };
 
+    it('reports what the vendor receives, once Stripe has booked the payment', async () => {
+      const booked = (balance_transaction: unknown) =>
+        verdictOn({
+          payment_intent: { id: 'pi_1', latest_charge: { id: 'ch_1', balance_transaction } },
+        });
+      expect(await booked({ net: 9_700, currency: 'bdt' })).to.deep.include({
+        kind: 'paid',
+        received: { minor: 9_700n, currency: 'BDT' },
+      });
+      for (const unreadable of [
+        null,
+        'txn_1',
+        { net: -5, currency: 'bdt' },
+        { net: 97, currency: 'x' },
+        {},
+      ]) {
+        expect(await booked(unreadable))
+          .to.include({ kind: 'paid' })
+          .and.not.have.property('received');
+      }
+      expect(provider.received.at(-1)?.query.get('expand[0]')).to.contain('latest_charge.balance_transaction');
+    });
+
     it('is decided by the checkout session: id, amount, currency and payment status', async () => {
       expect(await verdictOn()).to.include({ kind: 'paid', gatewayTransactionId: 'pi_1' });
       for (const wrong of [

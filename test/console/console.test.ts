@@ -145,7 +145,7 @@ describe('the console in a browser', function () {
       expect(listed).not.to.deep.equal([]);
       for (const row of listed) expect(row).to.contain('wallet').and.not.to.contain('store');
       const links = await page.getByRole('navigation', { name: 'Views' }).getByRole('link').allInnerTexts();
-      expect(links).to.deep.equal(['Overview', 'Sessions', 'Usage and fees', 'Events']);
+      expect(links).to.deep.equal(['Overview', 'Sessions', 'Refunds', 'Usage and fees', 'Events']);
       await here.goTo('#/');
       await main()
         .getByText(/No problems|1 problem needs/)
@@ -340,7 +340,7 @@ describe('the console in a browser', function () {
       await open('#/health', fixture.tokens.viewer);
       await page.getByRole('table', { name: 'Health of the hub' }).waitFor();
       const found = await rows('Health of the hub');
-      expect(found).to.have.length(16);
+      expect(found).to.have.length(18);
       // The hub under test shares the process of mocha, whose memory grows from file to file.
       for (const row of found) expect(row).to.match(/\tok\t|\ta process holds \d+ MB/);
       // The page's own calls appear in its second refresh.

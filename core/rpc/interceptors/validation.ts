@@ -19,6 +19,8 @@ import {
 } from '@bufbuild/protobuf';
 import type { Validator } from '@bufbuild/protovalidate';
 import {
+  type BytesRules,
+  BytesRulesSchema,
   type FieldRules,
   FieldRulesSchema,
   field as fieldRules,
@@ -109,11 +111,12 @@ type Check = (value: unknown) => boolean;
 const PATTERN_RULE = /^!rule \|\| this\.matches\((r?)'((?:[^'\\]|\\.)*)'\)$/;
 const KNOWN_STRING_RULES = new Set(['min_len', 'max_len', 'not_contains']);
 const KNOWN_NUMBER_RULES = new Set(['gte', 'lte']);
+const KNOWN_BYTES_RULES = new Set(['max_len']);
 const KNOWN_MAP_RULES = new Set(['max_pairs', 'keys', 'values']);
 
 /**
  * Returns a function that is true for a message that certainly follows all its rules. It knows the length,
- * forbidden parts and patterns of strings, alone and in maps, and the range of numbers. With any other rule
+ * forbidden parts and patterns of strings, alone and in maps, the length of bytes, and the range of numbers. With any other rule
  * it returns false.
  *
  * @param rules the file with the predefined rules, which are patterns
@@ -182,6 +185,7 @@ function compileRules(rules: FieldRules, patterns: readonly Pattern[]): Check | 
     return undefined;
   if (rules.type.case === 'string') return compileText(rules.type.value, patterns);
   if (rules.type.case === 'int32') return compileNumber(rules.type.value);
+  if (rules.type.case === 'bytes') return compileBytes(rules.type.value);
   if (rules.type.case !== 'map') return undefined;
   const { maxPairs, keys, values } = rules.type.value;
   if (!isOnlyOf(MapRulesSchema.fields, rules.type.value, KNOWN_MAP_RULES)) return undefined;
@@ -201,6 +205,13 @@ function compileNumber(rules: Int32Rules): Check | undefined {
   const most = lessThan.case === 'lte' ? lessThan.value : Infinity;
   // With gte above lte the rule means the values outside of the range: this check is then always false.
   return (value) => typeof value === 'number' && value >= least && value <= most;
+}
+
+function compileBytes(rules: BytesRules): Check | undefined {
+  if (!isOnlyOf(BytesRulesSchema.fields, rules, KNOWN_BYTES_RULES) || rules.$unknown) return undefined;
+  const { field } = BytesRulesSchema;
+  const most = isFieldSet(rules, field.maxLen) ? Number(rules.maxLen) : Number.MAX_SAFE_INTEGER;
+  return (value) => value instanceof Uint8Array && value.length <= most;
 }
 
 function compileText(rules: StringRules, patterns: readonly Pattern[]): Check | undefined {

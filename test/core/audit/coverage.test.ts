@@ -13,7 +13,8 @@ import { CHANGES } from '../access/changes.ts';
 import { contractServices } from '../access/contract-services.ts';
 
 /** RPCs that change nothing, by their names. */
-const READS = /^(Get|List|Check|Watch|Inspect|Preview|Backtest|Read|Summarize|Test|Export|Verify|Server)/;
+const READS =
+  /^(Get|List|Check|Watch|Inspect|Preview|Backtest|Fit|AuditFees|Read|Summarize|Test|Export|Verify|Server)/;
 /** What customers and providers do by themselves is no change of an operator's. What it settles is recorded. */
 const NOT_OPERATORS = [
   'LicenseService.Activate',

@@ -11,7 +11,7 @@ import { createProcessCallback, type ProcessCallback } from './callbacks/process
 import { createReceiveCallback } from './callbacks/receive.ts';
 import { createFinishOtherCheckout } from './duplicates/finish-other-checkout.ts';
 import { DAY_MS, type PaymentContext, RETRY_DELAY_MAX_MS, sweepSchedule } from './options.ts';
-import { createAdoptSale } from './sessions/adopt-sale.ts';
+import { createCreateFromSale } from './sessions/create-from-sale.ts';
 import type { wireRefunds } from './wire-refunds.ts';
 import type { Verification } from './wire-verification.ts';
 
@@ -61,7 +61,7 @@ function wireProcessing(context: PaymentContext, parts: Parts) {
     ...parts,
     journaled: createJournaledCallbacks(pool, clock),
     finishOtherCheckout: createFinishOtherCheckout({ pool, clock }),
-    adoptSale: createAdoptSale({
+    createFromSale: createCreateFromSale({
       ...parts,
       pool,
       clock,

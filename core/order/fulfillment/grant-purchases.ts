@@ -11,7 +11,7 @@ import type { FulfillOptions } from '../../payment/sales.ts';
 import type { Send } from '../../storage/sql/transaction.ts';
 import type { LicenseGrant, RenewalGrant, SeatsGrant } from '../offers/grant.ts';
 import { NOT_TAKEN, type OrderLicense } from '../orders/order-licenses.ts';
-import { type GrantedOrder, giveBack, readGrantedOrders } from '../refunds/give-back.ts';
+import { type GrantedOrder, readGrantedOrders, restoreLicenses } from '../refunds/restore-licenses.ts';
 import { grantOnLicense } from './grant-on-license.ts';
 import { type OrderAttempt, orderOf } from './order-attempt.ts';
 import type { PaidPurchase } from './read-paid-purchases.ts';
@@ -39,7 +39,7 @@ export async function grantPurchases(
   for (const purchase of purchases.toSorted(byLicense)) {
     const { grant, order } = purchase;
     const granted = order && earlier.get(order.id);
-    if (granted) attempts.push({ ...orderOf(purchase), ...(await giveAgain(client, granted, options)) });
+    if (granted) attempts.push({ ...orderOf(purchase), ...(await restoreOrder(client, granted, options)) });
     else if (grant.kind !== 'license') {
       attempts.push({ ...orderOf(purchase), ...(await change(client, { purchase, grant }, options)) });
     }
@@ -110,8 +110,8 @@ function issuedLicense(licenseId: string): OrderLicense {
 type Result = Omit<OrderAttempt, 'purchase' | 'orderId'>;
 
 /** Grants the order of a payment after a reversal. */
-async function giveAgain(client: PoolClient, order: GrantedOrder, options: GrantOptions): Promise<Result> {
-  const result = await giveBack(client, order, options);
+async function restoreOrder(client: PoolClient, order: GrantedOrder, options: GrantOptions): Promise<Result> {
+  const result = await restoreLicenses(client, order, options);
   if ('blocked' in result) return { licenses: [], blocked: result.blocked };
   return { licenses: result.licenses, notes: result.notes, isAgain: true };
 }

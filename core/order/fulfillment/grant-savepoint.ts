@@ -1,4 +1,4 @@
-// Runs changes in a savepoint, so that a refusal of the database undoes them alone.
+// Runs changes in a savepoint, so that a violated constraint undoes only these changes.
 import { DatabaseError, type PoolClient } from 'pg';
 
 /**

@@ -1,4 +1,4 @@
-// Prices of providers' catalogs that offers name: checks them, and finds the offer of a price.
+// Checks the prices in catalogs of providers that an offer names, and finds the offer of a price.
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
 import type { OfferTerms } from '../../../gen/hub/order/v1/order_pb.ts';
@@ -16,13 +16,13 @@ export async function checkCatalogPrices(
 ): Promise<readonly CatalogPrice[]> {
   if (messages.length === 0) return [];
   if (kind !== 'license')
-    throw refused('nobody names a license at the provider: only offers of new licenses have them');
+    throw refused('only offers of new licenses can name prices: a purchase at the provider names no license');
   const sorted = messages
     .map(({ gateway, price }) => ({ gateway, price }))
     .sort((one, other) => (textOf(one) < textOf(other) ? -1 : 1));
   for (const [index, each] of sorted.entries()) {
     const isSold = DRIVERS.some(({ gateway, catalog }) => gateway === each.gateway && catalog !== undefined);
-    if (!isSold) throw refused(`${JSON.stringify(each.gateway)} is no gateway with prices of its own`);
+    if (!isSold) throw refused(`${JSON.stringify(each.gateway)} is not a gateway with a catalog of prices`);
     const before = sorted[index - 1];
     if (before !== undefined && textOf(before) === textOf(each))
       throw refused(`${each.price} is named twice`);
@@ -40,7 +40,7 @@ export async function checkCatalogPrices(
   return sorted;
 }
 
-/** The offer that names a price; undefined if none does, or several since a moment ago. */
+/** The offer that names a price. Undefined if none does, or if concurrent changes made several name it. */
 export async function findOfferOfPrice(pool: Pool, price: CatalogPrice): Promise<string | undefined> {
   const { rows } = await pool.query<{ offer: string }>({
     name: 'offer_of_price',
@@ -50,7 +50,7 @@ export async function findOfferOfPrice(pool: Pool, price: CatalogPrice): Promise
   return rows.length === 1 ? rows[0]?.offer : undefined;
 }
 
-/** Offers that are not archived, as `app/slug`. There are few offers, so nothing is indexed. */
+/** Offers that are not archived, as `app/slug`. There are few offers, so no index is needed. */
 const OFFERS_OF_PRICE = `
 select o.id, a.slug || '/' || o.slug as offer
 from offer o join offer_version v on v.offer_id = o.id and v.version = o.version join app a on a.id = o.app_id

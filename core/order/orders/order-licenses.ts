@@ -1,4 +1,4 @@
-// The licenses of an order as the database has them: SQL, and the conversion of its rows.
+// Reads the licenses of orders: the SQL, and the conversion of its rows.
 import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
 import type { TakenBackName } from '../entities.ts';
 
@@ -15,7 +15,7 @@ export type OrderLicense = {
   readonly timeTakenMs: number;
 };
 
-/** A license to which no refund has happened. */
+/** The members of a license that no refund has taken back. */
 export const NOT_TAKEN = { takenBack: null, seatsTaken: 0, timeTakenMs: 0 } as const;
 
 export type OrderLicenseRow = Omit<OrderLicense, 'expiresBefore' | 'expiresAfter'> & {

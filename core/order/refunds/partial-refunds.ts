@@ -1,4 +1,4 @@
-// Asks about partial refunds: the hub takes licenses back for full refunds only.
+// Decides whether an operator has to review a partial refund: the hub takes back licenses for full refunds only.
 import type { PoolClient } from 'pg';
 import { formatId } from '../../ids.ts';
 import type { Sales } from '../../payment/sales.ts';
@@ -19,7 +19,7 @@ const UNITS = {
     `the price of ${units} of ${of} packs of seats: lower the seat limit if the customer gives them back`,
 } as const;
 
-/** Only an order of several units leaves something to decide; a smaller refund is a discount. */
+/** Needs review if the refunds cover some of several units. A smaller refund is a discount. */
 export const reviewPartialRefund: Sales['reviewPartialRefund'] = async (client, sessionId, refundedMinor) => {
   const row = await readOrder(client, sessionId);
   if (row === undefined) return undefined;
@@ -30,7 +30,7 @@ export const reviewPartialRefund: Sales['reviewPartialRefund'] = async (client, 
   return `the refunds of order ${formatId('ord', id)} cover ${UNITS[kind](units, quantity)}`;
 };
 
-/** The granted order of a session, unless its offer keeps what a refund pays back. */
+/** The fulfilled order of a session, unless its offer keeps the licenses on a refund. */
 async function readOrder(client: PoolClient, sessionId: string): Promise<Row | undefined> {
   const { rows } = await client.query<Row>({
     name: 'read_partially_refunded_order',

@@ -1,4 +1,4 @@
-// The reasons that refunded orders, and the licenses that they take back, show.
+// The reasons of refunded orders, and of the licenses that were taken back.
 import { formatId } from '../../ids.ts';
 import type { Decision } from '../../license/admin/change/locked-license.ts';
 import type { RefundedSession } from '../../payment/sales.ts';
@@ -17,7 +17,7 @@ const LICENSE_REASONS: Readonly<Record<Cause, (order: string) => string>> = {
   dispute: (order) => `the payment of order ${order} was lost in a dispute`,
 };
 
-/** Further notes are counted, so that an order of many licenses has a short reason. */
+/** Further notes are only counted, so that the reason of an order of many licenses is short. */
 const MAX_NOTES = 5;
 
 export function orderReason(cause: Cause, notes: readonly string[]): string {
@@ -34,7 +34,7 @@ export function licenseReason(cause: Cause, orderId: string): string {
   return LICENSE_REASONS[cause](formatId('ord', orderId));
 }
 
-/** Whether the refund of an order suspended or revoked a license, and nobody did so again since. */
+/** Whether the refund of the order made this decision about a license, rather than an operator since. */
 export function isOwn(
   decision: Decision | null,
   { id, refundedAt }: { readonly id: string; readonly refundedAt: Date | null },

@@ -8,7 +8,7 @@ import {
   type OrderLicenseRow,
   orderLicenseOf,
 } from '../orders/order-licenses.ts';
-import type { Given, Taken } from './undo-grant.ts';
+import type { OrderGrant, Taken } from './undo-grant.ts';
 
 /** Ids are UUIDs. */
 export type RefundedOrder = {
@@ -55,12 +55,12 @@ export async function lockOrders(
   }));
 }
 
-/** What the other orders gave a locked license that no refund took back. */
+/** The grants of other orders to a locked license that no refund took back. */
 export async function readOtherGrants(
   client: PoolClient,
   licenseId: string,
   orderId: string,
-): Promise<readonly Given[]> {
+): Promise<readonly OrderGrant[]> {
   const { rows } = await client.query<{
     beforeMs: number | null;
     afterMs: number | null;
@@ -95,8 +95,8 @@ export async function writeRefundedOrder(
 ): Promise<void> {
   await client.query({
     name: 'write_refunded_order',
-    // sales_order_pkey. An order that is still blocked since an earlier reversal keeps its time, which marks what that
-    // one suspended or revoked.
+    // sales_order_pkey. An order that is blocked since an earlier reversal keeps its time, which marks what that
+    // reversal suspended or revoked.
     text: `update sales_order set state = 'refunded', reason = $2, refunded_at = coalesce(refunded_at, $3)
            where id = $1`,
     values: [id, reason, at],

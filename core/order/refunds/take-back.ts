@@ -1,7 +1,7 @@
 // Takes back what the orders of refunded sessions gave, by the policy of the offer version that was sold.
 //
-// It runs in the transaction that records the full refund or the reversal. Locks are taken in the order session, order,
-// license. What cannot be taken back stays, with the reason in the order, so that the refund is always recorded.
+// It runs in the transaction that records the full refund or the reversal. It locks the session first, then the order,
+// then the licenses. If a license cannot be taken back, it stays as it is, and the reason of the order says so.
 import type { PoolClient } from 'pg';
 import type { Change } from '../../audit/record.ts';
 import type { NewEvent } from '../../event/outbox.ts';
@@ -62,15 +62,15 @@ async function takeLicenses(
 ): Promise<readonly LicenseResult[]> {
   const reason = licenseReason(cause, id);
   const results: LicenseResult[] = [];
-  for (const given of licenses) {
-    const { licenseId, takenBack, seatsTaken, timeTakenMs } = given;
-    // The payment after an earlier reversal was blocked, so nothing was given again.
+  for (const orderLicense of licenses) {
+    const { licenseId, takenBack, seatsTaken, timeTakenMs } = orderLicense;
+    // The order of the payment after an earlier reversal was blocked, so this license was not restored.
     if (takenBack !== null) {
       results.push({ licenseId, takenBack, seatsTaken, timeTakenMs });
       continue;
     }
     const license = await lockLicense(client, formatId('lic', licenseId));
-    const grant = { ...given, orderId: id, grantedAt: grantedAt ?? at };
+    const grant = { ...orderLicense, orderId: id, grantedAt: grantedAt ?? at };
     results.push(await takeLicense(client, { license, grant, policy, reason, actor, at }));
   }
   return results;

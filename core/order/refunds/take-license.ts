@@ -9,14 +9,14 @@ import { revoked, suspended, writeStateChange } from '../../license/admin/change
 import { licenseState } from '../../license/terms.ts';
 import type { RefundPolicyName } from '../entities.ts';
 import { readOtherGrants, type TakenLicense } from './refunded-orders.ts';
-import { type Given, undoGrant } from './undo-grant.ts';
+import { type OrderGrant, undoGrant } from './undo-grant.ts';
 
-/** A license after the refund. `note` says what an operator may want to look at, as a clause. */
+/** A license after the refund. `note` is for operators: a clause that says what was not taken back, and why. */
 export type LicenseResult = TakenLicense & { readonly note?: string };
 
 export type LicenseRefund = {
   readonly license: LockedLicense;
-  readonly grant: Given & { readonly orderId: string };
+  readonly grant: OrderGrant & { readonly orderId: string };
   readonly policy: RefundPolicyName;
   /** Names the order. */
   readonly reason: string;
@@ -69,7 +69,7 @@ async function undo(
   if ('kept' in result) return keep(license, `${result.kept}, so nothing was taken back`);
   const { terms, ...taken } = result;
   await writeChange(client, { license, after: terms, action: 'license.update', actor, now: at });
-  // The hub looks for licenses that expire with time; this one expires by the change.
+  // A task records licenses whose time ends. This one expires by the change.
   if (stateOf(license, license.terms, at) !== 'expired' && stateOf(license, terms, at) === 'expired') {
     await recordEvent(client, at, { type: 'license.expired', objectId: license.id, appId: license.app.id });
   }
@@ -79,7 +79,7 @@ async function undo(
   return { licenseId: license.id, takenBack: 'undone', ...taken, ...(isOver && { note }) };
 }
 
-/** The state that the expiry gives. */
+/** The state by the expiry alone. */
 function stateOf({ state }: LockedLicense, { expiresAt, graceDays }: ChangeableTerms, at: Date) {
   const expiresAtMs = expiresAt?.getTime() ?? null;
   return licenseState({ revoked: state.revoked !== null, suspended: false, expiresAtMs, graceDays }, at);

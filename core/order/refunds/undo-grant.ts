@@ -1,18 +1,19 @@
-// Decides what a refund takes back from a license that an order renewed or gave seats, and what a later payment gives
-// again. Pure: reads and writes nothing.
+// Computes the terms of a license after a refund takes back the time or the seats of an order, and after a later payment
+// restores them. Pure: reads and writes nothing.
 import type { ChangeableTerms, LockedLicense } from '../../license/admin/change/locked-license.ts';
 
-/** What an order gave a license. */
-export type Given = {
+/** What an order added to a license. */
+export type OrderGrant = {
   readonly expiresBefore: Date | null;
   readonly expiresAfter: Date | null;
   readonly seatsAdded: number;
   readonly grantedAt: Date;
 };
 
+/** What a refund took from a license. */
 export type Taken = { readonly seatsTaken: number; readonly timeTakenMs: number };
 
-/** The terms without what the order gave, or the reason why they stay, as a clause. */
+/** The terms without what the order added, or why they stay unchanged, as a clause. */
 export type UndoResult = (Taken & { readonly terms: ChangeableTerms }) | { readonly kept: string };
 
 const UNLIMITED = -1;
@@ -21,17 +22,21 @@ const MOST_SEATS = 2 ** 31 - 1;
 /** RFC 3339 has four digits for the year. */
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** @param others what the other orders gave that stand, in any order */
+/** @param others the grants of other orders that no refund took back, in any order */
 export function undoGrant(
   { terms }: Pick<LockedLicense, 'terms'>,
-  given: Given,
-  others: readonly Given[],
+  grant: OrderGrant,
+  others: readonly OrderGrant[],
 ): UndoResult {
-  return given.seatsAdded > 0 ? takeSeats(terms, given, others) : takeTime(terms, given, others);
+  return grant.seatsAdded > 0 ? takeSeats(terms, grant, others) : takeTime(terms, grant, others);
 }
 
-/** A license keeps the seats that other orders added, and one of its own. */
-function takeSeats(terms: ChangeableTerms, { seatsAdded }: Given, others: readonly Given[]): UndoResult {
+/** A license keeps the seats that other orders added, and at least one more. */
+function takeSeats(
+  terms: ChangeableTerms,
+  { seatsAdded }: OrderGrant,
+  others: readonly OrderGrant[],
+): UndoResult {
   const { seatLimit } = terms;
   if (seatLimit === UNLIMITED) return { kept: 'has unlimited seats' };
   const least = others.reduce((sum, other) => sum + other.seatsAdded, 1);
@@ -40,10 +45,10 @@ function takeSeats(terms: ChangeableTerms, { seatsAdded }: Given, others: readon
 }
 
 /**
- * Takes the order's period from the expiry, which later renewals may have moved. A later renewal of a license that would
- * have expired without this order began when it was bought, so it lasts for its whole period from then.
+ * Subtracts the order's period from the expiry, which later renewals may have moved. If the license would have expired
+ * without this order, a later renewal began when it was bought: it keeps its whole period from then.
  */
-function takeTime(terms: ChangeableTerms, given: Given, others: readonly Given[]): UndoResult {
+function takeTime(terms: ChangeableTerms, grant: OrderGrant, others: readonly OrderGrant[]): UndoResult {
   const { expiresAt } = terms;
   if (expiresAt === null) return { kept: 'has no expiry' };
   const now = expiresAt.getTime();
@@ -53,7 +58,7 @@ function takeTime(terms: ChangeableTerms, given: Given, others: readonly Given[]
       const period = periodMs(other);
       return period > 0 ? Math.max(end, other.grantedAt.getTime()) + period : end;
     }, Number.NEGATIVE_INFINITY);
-  const shortened = Math.min(now, Math.max(now - periodMs(given), earliest));
+  const shortened = Math.min(now, Math.max(now - periodMs(grant), earliest));
   return {
     terms: { ...terms, expiresAt: new Date(shortened) },
     seatsTaken: 0,
@@ -62,21 +67,21 @@ function takeTime(terms: ChangeableTerms, given: Given, others: readonly Given[]
 }
 
 /** A renewal begins at the later of its grant and the old expiry. */
-function periodMs({ expiresBefore, expiresAfter, grantedAt }: Given): number {
+function periodMs({ expiresBefore, expiresAfter, grantedAt }: OrderGrant): number {
   if (expiresAfter === null) return 0;
   const begin = Math.max(expiresBefore?.getTime() ?? 0, grantedAt.getTime());
   return Math.max(0, expiresAfter.getTime() - begin);
 }
 
-/** The terms with what a refund took, or the reason why it cannot be given again, as a sentence. */
-export type GiveResult = { readonly terms: ChangeableTerms } | { readonly blocked: string };
+/** The terms with what the refund took, or why it cannot be restored, as a sentence. */
+export type RestoreResult = { readonly terms: ChangeableTerms } | { readonly blocked: string };
 
-/** Time is given from the later of now and the expiry. */
-export function giveAgain(
+/** Adds the time to the later of now and the expiry. */
+export function restoreTerms(
   { terms, state }: Pick<LockedLicense, 'terms' | 'state'>,
   { seatsTaken, timeTakenMs }: Taken,
   now: Date,
-): GiveResult {
+): RestoreResult {
   if (state.revoked) return { blocked: 'this license has been revoked: reinstate it before you retry' };
   const seatLimit = terms.seatLimit === UNLIMITED ? UNLIMITED : terms.seatLimit + seatsTaken;
   if (seatLimit > MOST_SEATS) return { blocked: `a license has at most ${MOST_SEATS} seats` };

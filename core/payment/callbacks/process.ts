@@ -7,7 +7,7 @@ import type { ChargeStatusName } from '../entities.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import type { CallbackClaim } from '../providers/driver.ts';
 import type { RefundCallbacks } from '../refunds/refund-callbacks.ts';
-import type { AdoptSale } from '../sessions/adopt-sale.ts';
+import type { CreateFromSale } from '../sessions/create-from-sale.ts';
 import type { FindSession, StoredSession } from '../sessions/read-sessions.ts';
 import { PAID_BEFORE } from '../settlement/finding.ts';
 import type { Settle } from '../settlement/settle.ts';
@@ -29,7 +29,7 @@ export type ProcessOptions = {
   readonly settle: Settle;
   readonly finishOtherCheckout: FinishOtherCheckout;
   readonly waiting: WaitingCallbacks;
-  readonly adoptSale: AdoptSale;
+  readonly createFromSale: CreateFromSale;
   readonly refundCallbacks: Pick<RefundCallbacks, 'waitForSweep'>;
   readonly metrics: Pick<PaymentMetrics, 'finished'>;
   readonly clock: Clock;
@@ -135,9 +135,9 @@ async function processOnce(
   return verify(options, callback, claim, session, trigger);
 }
 
-/** A payment that the hub did not start may be of an offer that names its price. */
+/** If no session has the payment, an offer may name the price that was sold without the hub. */
 async function resolve(
-  { findSession, adoptSale }: ProcessOptions,
+  { findSession, createFromSale }: ProcessOptions,
   callback: JournaledCallback,
   claim: CallbackClaim,
 ): Promise<Resolution> {
@@ -145,7 +145,7 @@ async function resolve(
   const { providerPaymentId, merchantTransactionId } = claim;
   const isForeign = resolution.kind === 'unresolved' && mayBePaid(claim) && !merchantTransactionId;
   if (!isForeign || !providerPaymentId) return resolution;
-  return (await adoptSale(callback, providerPaymentId)) ?? resolution;
+  return (await createFromSale(callback, providerPaymentId)) ?? resolution;
 }
 
 async function verify(

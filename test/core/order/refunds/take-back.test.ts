@@ -245,7 +245,10 @@ describe('a reversed payment of an order', function () {
 
   it('is like a full refund, while refunds of a part ask an operator about the units that they pay for', async () => {
     const pro = await createOffer(sales, 'in-parts');
-    const { session, order, claimToken } = await buyAndPay(sales, pro, { gateway: 'gateway_two', quantity: 3 });
+    const { session, order, claimToken } = await buyAndPay(sales, pro, {
+      gateway: 'gateway_two',
+      quantity: 3,
+    });
     const { sessionId } = session;
     const refunds = createClient(RefundService, sales.payments.hub.transport);
     const refund = async (minorUnits?: bigint) => {

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { ChangeableTerms } from '../../../../core/license/admin/change/locked-license.ts';
-import { type Given, giveAgain, undoGrant } from '../../../../core/order/refunds/undo-grant.ts';
+import { type OrderGrant, restoreTerms, undoGrant } from '../../../../core/order/refunds/undo-grant.ts';
 
 const DAY_MS = 86_400_000;
 const START_MS = Date.parse('2026-01-01T00:00:00Z');
@@ -28,7 +28,7 @@ type Renewal = { readonly on: number; readonly days: number };
 function renew(
   firstExpiry: number,
   renewals: readonly Renewal[],
-): { expiry: number; given: readonly Given[] } {
+): { expiry: number; given: readonly OrderGrant[] } {
   let expiry = firstExpiry;
   const given = renewals.map(({ on, days }) => {
     const before = expiry;
@@ -38,7 +38,7 @@ function renew(
   return { expiry, given };
 }
 
-function undo(expiry: number, given: Given, others: readonly Given[]): number {
+function undo(expiry: number, given: OrderGrant, others: readonly OrderGrant[]): number {
   const result = undoGrant({ terms: terms(day(expiry)) }, given, others);
   if ('kept' in result) throw new Error(result.kept);
   const after = result.terms.expiresAt?.getTime() ?? 0;
@@ -88,21 +88,21 @@ describe('what a refund takes from a license', () => {
   it('is given again from the later of now and the expiry', () => {
     const taken = { seatsTaken: 0, timeTakenMs: 30 * DAY_MS };
     const state = { revoked: null, suspended: null };
-    const again = (expiry: number) => giveAgain({ terms: terms(day(expiry)), state }, taken, day(100));
+    const again = (expiry: number) => restoreTerms({ terms: terms(day(expiry)), state }, taken, day(100));
     expect(again(150)).to.deep.include({ terms: terms(day(180)) });
     expect(again(50)).to.deep.include({ terms: terms(day(130)) });
     const revoked = { revoked: { at: day(0), reason: 'chargeback' }, suspended: null };
-    expect(giveAgain({ terms: terms(day(1)), state: revoked }, taken, day(0))).to.have.property('blocked');
+    expect(restoreTerms({ terms: terms(day(1)), state: revoked }, taken, day(0))).to.have.property('blocked');
   });
 
   it('is the seats of the order, but neither those of other orders nor the last seat', () => {
-    const seats = (seatsAdded: number): Given => ({
+    const seats = (seatsAdded: number): OrderGrant => ({
       expiresBefore: null,
       expiresAfter: null,
       seatsAdded,
       grantedAt: day(1),
     });
-    const take = (seatLimit: number, others: readonly Given[] = []) => {
+    const take = (seatLimit: number, others: readonly OrderGrant[] = []) => {
       const result = undoGrant({ terms: terms(null, seatLimit) }, seats(5), others);
       return 'kept' in result ? result.kept : [result.terms.seatLimit, result.seatsTaken];
     };

@@ -136,7 +136,7 @@ describe('a purchase by a payment link of Stripe', () => {
     ]) {
       const refusal = await createOffer(sales, 'another', terms).catch((error) => String(error));
       expect(refusal, JSON.stringify(terms)).to.match(
-        /names price_pro already|no gateway with prices|named twice|only offers of new licenses/,
+        /names price_pro already|not a gateway with a catalog|named twice|only offers of new licenses/,
       );
     }
     const { offer: current } = await sales.offers.getOffer({ offer });

@@ -1,4 +1,4 @@
-// Makes charge sessions of purchases that the hub did not start: sales of a price in a provider's catalog.
+// Creates charge sessions for payments that the hub did not start: sales of a price in a provider's catalog.
 import type { Pool } from 'pg';
 import { recordChangeNow } from '../../audit/record.ts';
 import type { Clock } from '../../clock.ts';
@@ -16,7 +16,7 @@ import { nextCheck, type SweepSchedule } from '../verification/schedule.ts';
 import { readSessionSlot, type SessionSlot } from './find-slot.ts';
 import type { FindSession } from './read-sessions.ts';
 
-export type AdoptSaleOptions = {
+export type CreateFromSaleOptions = {
   readonly pool: Pool;
   readonly clock: Clock;
   readonly providers: Providers;
@@ -28,18 +28,17 @@ export type AdoptSaleOptions = {
 };
 
 /**
- * Resolves a callback about a payment that no session has. If an offer names the price that was sold, this makes a
- * session of it, which has to be verified like any other.
+ * Finds the session of a callback about a payment that the hub did not start. If an offer names the price that was sold,
+ * it creates the session, which is then verified like any other. Undefined if the gateway has no catalog.
  *
  * @throws ProviderUnavailable
  */
-export type AdoptSale = (
+export type CreateFromSale = (
   callback: Pick<ReceivedCallback, 'gateway' | 'fields'>,
   providerPaymentId: string,
 ) => Promise<Resolution | undefined>;
 
-/** The function resolves with undefined if the gateway has no catalog. */
-export function createAdoptSale(options: AdoptSaleOptions): AdoptSale {
+export function createCreateFromSale(options: CreateFromSaleOptions): CreateFromSale {
   const { pool, providers, concurrency, sales, findSession } = options;
   return async ({ gateway, fields }, providerPaymentId) => {
     const name = fields[SLOT_FIELD];
@@ -53,16 +52,16 @@ export function createAdoptSale(options: AdoptSaleOptions): AdoptSale {
     if (sale === undefined)
       return unresolved('the hub did not start this payment, and it is not of one price');
     const { price, quantity, amount, customer } = sale;
-    const { name: buyer = '', email = '' } = customer;
+    const { name: buyerName = '', email = '' } = customer;
     const quote = await sales.quoteCatalog({
       gateway,
       price,
       quantity,
       amount,
-      buyer: { name: buyer, email },
+      buyer: { name: buyerName, email },
     });
     if (quote === undefined) return unresolved(`no offer names the price ${price}`);
-    const id = await insert(options, { slot, name, providerPaymentId, sale, quote });
+    const id = await insertSession(options, { slot, name, providerPaymentId, sale, quote });
     const session =
       id === undefined ? await findSession.byPayment(gateway, providerPaymentId) : await findSession.byId(id);
     if (session === undefined) return unresolved('its payment id names several sessions');
@@ -78,7 +77,7 @@ function unresolved(reason: string): Resolution {
   return { kind: 'unresolved', reason };
 }
 
-type Adoption = {
+type NewSale = {
   readonly slot: SessionSlot;
   /** The name of the slot. */
   readonly name: string;
@@ -87,10 +86,10 @@ type Adoption = {
   readonly quote: Quote;
 };
 
-/** Resolves with the id, or with undefined if another callback of the payment made the session first. */
-function insert(
-  { pool, clock, schedule }: AdoptSaleOptions,
-  { slot, name, providerPaymentId, sale, quote }: Adoption,
+/** Resolves with the id, or with undefined if another callback of the payment created the session first. */
+function insertSession(
+  { pool, clock, schedule }: CreateFromSaleOptions,
+  { slot, name, providerPaymentId, sale, quote }: NewSale,
 ): Promise<string | undefined> {
   const id = newUuid();
   const sessionId = formatId('chs', id);
@@ -98,7 +97,7 @@ function insert(
   const { amount, orderReference, customer } = sale;
   return inTransaction(pool, async (client) => {
     const { rowCount } = await client.query({
-      name: 'insert_adopted_session',
+      name: 'insert_session_of_sale',
       // charge_session_provider_payment_id_key. The first check is set now: the hub may die before the verification.
       text: `insert into charge_session (id, slot_id, status, status_verified, status_reason, status_changed_at,
                amount_minor, currency, order_reference, customer, metadata, merchant_transaction_id,

@@ -1,4 +1,4 @@
-// Gives back what a refund took from an order, when its session is paid again after a reversal.
+// Restores the licenses of an order that were taken back, when its session is paid again after a reversal.
 import type { PoolClient } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import { formatId } from '../../ids.ts';
@@ -19,9 +19,9 @@ import {
   orderLicenseOf,
 } from '../orders/order-licenses.ts';
 import { isOwn } from './refund-reasons.ts';
-import { giveAgain } from './undo-grant.ts';
+import { restoreTerms } from './undo-grant.ts';
 
-/** An order that had been granted before. Ids are UUIDs. */
+/** An order that was granted before. Ids are UUIDs. */
 export type GrantedOrder = {
   readonly id: string;
   readonly customerId: string | null;
@@ -29,7 +29,7 @@ export type GrantedOrder = {
   readonly licenses: readonly OrderLicense[];
 };
 
-/** Returns those of the orders that have licenses, by id. Their sessions are locked. */
+/** Returns the orders that have licenses, by id. Their sessions are locked. */
 export async function readGrantedOrders(
   client: PoolClient,
   orderIds: readonly string[],
@@ -57,51 +57,57 @@ export async function readGrantedOrders(
   );
 }
 
-/** `note` says what stays taken back, as a clause. */
-type Given = { readonly license: OrderLicense; readonly note?: string };
+/** `note` says what is not restored, as a clause. */
+type Restored = { readonly license: OrderLicense; readonly note?: string };
 
-export type GivenBack = { readonly licenses: readonly OrderLicense[]; readonly notes: readonly string[] };
+export type RestoredLicenses = {
+  readonly licenses: readonly OrderLicense[];
+  readonly notes: readonly string[];
+};
 
 type Options = { readonly actor: Actor; readonly at: Date };
 
-/** Gives back all licenses of the order, or returns the reason why it cannot, as a sentence. */
-export async function giveBack(
+/** Restores all licenses of the order, or returns why it cannot, as a sentence. */
+export async function restoreLicenses(
   client: PoolClient,
   order: GrantedOrder,
   options: Options,
-): Promise<GivenBack | { readonly blocked: string }> {
-  const given: Given[] = [];
+): Promise<RestoredLicenses | { readonly blocked: string }> {
+  const restored: Restored[] = [];
   for (const license of order.licenses) {
-    const result = await giveLicense(client, order, license, options);
+    const result = await restoreLicense(client, order, license, options);
     if ('blocked' in result) return result;
-    given.push(result);
+    restored.push(result);
   }
-  const licenses = given.map(({ license }) => license);
-  await writeGiven(client, order.id, licenses);
-  return { licenses, notes: given.flatMap(({ note }) => note ?? []) };
+  const licenses = restored.map(({ license }) => license);
+  await writeRestored(client, order.id, licenses);
+  return { licenses, notes: restored.flatMap(({ note }) => note ?? []) };
 }
 
-async function giveLicense(
+async function restoreLicense(
   client: PoolClient,
   order: GrantedOrder,
-  given: OrderLicense,
+  taken: OrderLicense,
   options: Options,
-): Promise<Given | { readonly blocked: string }> {
-  if (given.takenBack === null || given.takenBack === 'kept') return { license: { ...given, ...NOT_TAKEN } };
-  const license = await lockLicense(client, formatId('lic', given.licenseId));
-  if (given.takenBack === 'undone') return giveTerms(client, license, given, options);
-  const decide = decisionOf(order, license, given);
+): Promise<Restored | { readonly blocked: string }> {
+  if (taken.takenBack === null || taken.takenBack === 'kept') return { license: { ...taken, ...NOT_TAKEN } };
+  const license = await lockLicense(client, formatId('lic', taken.licenseId));
+  if (taken.takenBack === 'undone') return changeTerms(client, license, taken, options);
+  const decide = decisionOf(order, license, taken);
   if (typeof decide === 'string') {
     const note = `license ${formatId('lic', license.id)} ${decide}`;
-    return { license: { ...given, ...NOT_TAKEN }, note };
+    return { license: { ...taken, ...NOT_TAKEN }, note };
   }
   if (decide !== undefined) {
     await writeStateChange(client, { license, decide, actor: options.actor, now: options.at });
   }
-  return { license: { ...given, ...NOT_TAKEN } };
+  return { license: { ...taken, ...NOT_TAKEN } };
 }
 
-/** What an operator changed since the refund stays: a clause for the order. Undefined if the license is active. */
+/**
+ * The change that restores the license. A clause for the order if an operator changed the license since: it then stays
+ * as it is. Undefined if the license is active.
+ */
 function decisionOf(
   order: GrantedOrder,
   { state, terms }: LockedLicense,
@@ -119,22 +125,22 @@ function decisionOf(
   return change;
 }
 
-/** Gives the seats or the time again, as a new grant. */
-async function giveTerms(
+/** Adds the seats or the time again, as a new grant. */
+async function changeTerms(
   client: PoolClient,
   license: LockedLicense,
-  given: OrderLicense,
+  taken: OrderLicense,
   { actor, at }: Options,
-): Promise<Given | { readonly blocked: string }> {
-  const result = giveAgain(license, given, at);
+): Promise<Restored | { readonly blocked: string }> {
+  const result = restoreTerms(license, taken, at);
   if ('blocked' in result) return result;
   const { terms: after } = result;
-  const isRenewal = given.expiresAfter !== null;
+  const isRenewal = taken.expiresAfter !== null;
   const action = isRenewal ? 'license.renew' : 'license.update';
   await writeChange(client, { license, after, action, actor, now: at });
   return {
     license: {
-      ...given,
+      ...taken,
       ...NOT_TAKEN,
       expiresBefore: isRenewal ? license.terms.expiresAt : null,
       expiresAfter: isRenewal ? after.expiresAt : null,
@@ -143,13 +149,13 @@ async function giveTerms(
   };
 }
 
-async function writeGiven(
+async function writeRestored(
   client: PoolClient,
   orderId: string,
-  given: readonly OrderLicense[],
+  licenses: readonly OrderLicense[],
 ): Promise<void> {
   await client.query({
-    name: 'write_given_licenses',
+    name: 'write_restored_licenses',
     // order_license_pkey
     text: `update order_license l
            set expires_before = t.expires_before, expires_after = t.expires_after, seats_added = t.seats_added,
@@ -159,10 +165,10 @@ async function writeGiven(
            where l.order_id = $1 and l.license_id = t.license_id`,
     values: [
       orderId,
-      given.map(({ licenseId }) => licenseId),
-      given.map(({ expiresBefore }) => expiresBefore),
-      given.map(({ expiresAfter }) => expiresAfter),
-      given.map(({ seatsAdded }) => seatsAdded),
+      licenses.map(({ licenseId }) => licenseId),
+      licenses.map(({ expiresBefore }) => expiresBefore),
+      licenses.map(({ expiresAfter }) => expiresAfter),
+      licenses.map(({ seatsAdded }) => seatsAdded),
     ],
   });
 }

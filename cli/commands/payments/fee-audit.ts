@@ -16,6 +16,9 @@ import {
   feeFitView,
 } from '../../views/payments/fee-drift.ts';
 
+/** Days of the period without `--from`. */
+const DAYS = 30;
+const DAY_MS = 86_400_000;
 const NOTHING_RECEIVED = 'No provider said what you receive of a payment of that period.';
 
 export function addAuditVerb(fee: Command, { hub, out }: CommandContext): void {
@@ -23,17 +26,26 @@ export function addAuditVerb(fee: Command, { hub, out }: CommandContext): void {
     summary: 'compare fees with those that providers took',
     description:
       'Compares the fees by our rules with those that providers took (the amount less what the provider says you receive), by day (UTC), rules and currency. Counts payments whose provider said so, as gateway_one does, in the currency of the payment.',
-    examples: ['hubctl fee audit --slot main --from 2026-01-01 --to 2026-02-01'],
+    examples: [
+      'hubctl fee audit --output json',
+      'hubctl fee audit --slot main --from 2026-01-01 --to 2026-02-01',
+    ],
     prints: { document: list(FEE_DRIFT) },
   })
     .option('--slot <slot>', 'only payments of this slot')
-    .requiredOption('--from <when>', 'payments settled from this day (UTC) or time on', parseBound)
-    .requiredOption(
-      '--to <when>',
-      'payments settled before this day (UTC) or time, 400 days later at most',
+    .option(
+      '--from <when>',
+      `payments settled from this day (UTC) or time on (default: ${DAYS} days before the end)`,
       parseBound,
     )
-    .action(async ({ slot, from, to }: { slot?: string; from: Date; to: Date }) => {
+    .option(
+      '--to <when>',
+      'payments settled before this day (UTC) or time, 400 days later at most (default: now)',
+      parseBound,
+    )
+    .action(async (given: { slot?: string; from?: Date; to?: Date }) => {
+      const { slot, to = new Date() } = given;
+      const { from = new Date(to.getTime() - DAYS * DAY_MS) } = given;
       checkPeriod(from, to);
       const { paymentAdmin } = await hub('paymentAdmin');
       const { drifts } = await paymentAdmin.auditFees(

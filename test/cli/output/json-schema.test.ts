@@ -158,8 +158,7 @@ describe('the JSON of hubctl', function () {
     expect(backtest.payments).to.equal(1);
     const [fit] = await json(`fee backtest processing --fit --gateway gateway_one ${period}`);
     expect(fit).to.include({ payments: 1, exactPayments: 1, ambiguous: true });
-    const month = { from: new Date(Date.now() - 86_400_000), to: new Date(Date.now() + 86_400_000) };
-    const [drift] = await json(`fee audit --from ${month.from.toISOString()} --to ${month.to.toISOString()}`);
+    const [drift] = await json('fee audit');
     expect(drift).to.include({ payments: 1, differingPayments: 1 });
     await simulator.payAgain(created.providerPaymentId);
     await until(

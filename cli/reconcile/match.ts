@@ -99,7 +99,17 @@ export class Book {
     return (line.feeMinor ?? 0n) + (apart[0] ?? 0n);
   }
 
+  /** Leaves out what was taken and given back again, such as by a dispute that was won: no entry has it. */
   unmatched(): readonly StatementLine[] {
+    for (const line of this.#lines) {
+      if (line.kind !== 'returned' || line.matched) continue;
+      const isTaken = (other: Open) =>
+        other.minor === line.minor && other.currency === line.currency && !other.matched;
+      const taken = this.#find([`back ${line.id}`], isTaken);
+      if (taken === undefined) continue;
+      taken.matched = true;
+      line.matched = true;
+    }
     return this.#lines.filter(({ matched }) => !matched);
   }
 
@@ -127,6 +137,7 @@ export class Book {
  * back is found by its own id and by that of its payment.
  */
 function keysOf({ kind, id, payment, reference }: StatementLine): string[] {
+  if (kind === 'returned') return [];
   if (kind === 'payment')
     return [payment !== '' || id !== '' ? `paid ${payment || id}` : `paid as ${reference}`];
   return [

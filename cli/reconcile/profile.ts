@@ -21,8 +21,11 @@ export const STATEMENT_FIELDS = [
 ] as const;
 export type StatementField = (typeof STATEMENT_FIELDS)[number];
 
-/** `refund` and `reversal` take money back. `fee` belongs to a payment. */
-export const LINE_KINDS = ['payment', 'refund', 'reversal', 'fee', 'ignore'] as const;
+/**
+ * `refund` and `reversal` take money back; `returned` gives back what one of them with the same id took. `fee` belongs
+ * to a payment.
+ */
+export const LINE_KINDS = ['payment', 'refund', 'reversal', 'returned', 'fee', 'ignore'] as const;
 export type LineKind = (typeof LINE_KINDS)[number];
 
 export type StatementProfile = {

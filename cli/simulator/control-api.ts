@@ -46,7 +46,7 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map([
   command(
     'totals',
     '',
-    'sums the payments that are not reversed, less their refunds, in minor units by currency',
+    'sums the payments that are not reversed, less their refunds and lost disputes, in minor units by currency',
     (controls) => ({ totals: texts(controls.totals()) }),
   ),
   command('refunds', '', 'lists the refunds of all payments', (controls) => ({
@@ -128,7 +128,7 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map([
   command(
     'dispute',
     'ref',
-    'the bank of a customer of Stripe demands the money back',
+    'the bank of a customer of Stripe demands back what was not refunded',
     (controls, { ref }) => ({
       dispute: controls.stripe.dispute(word(ref, 'ref')),
     }),

@@ -22,7 +22,7 @@ export type Controls = {
   proofs(ref: string): readonly string[];
   /** Refunds of all payments, oldest first. */
   refunds(): readonly SimulatedRefund[];
-  /** Payments less reversals and refunds, in minor units by currency. */
+  /** Payments less reversals, refunds and lost disputes, in minor units by currency. */
   totals(): Record<string, bigint>;
   /**
    * Presses a button as the customer and sends callbacks.
@@ -107,7 +107,13 @@ export function createControls(parts: ControlsParts): Controls {
     payments: () => ledger.payments().map(simulated),
     proofs: (ref) => ledger.find(ref).attempts.flatMap(({ proof }) => proof ?? []),
     refunds: () => ledger.refunds.all().map((refund) => simulatedRefund(ledger, refund)),
-    totals: ledger.totals,
+    totals() {
+      const totals = ledger.totals();
+      for (const { amount, status } of stripe.disputes()) {
+        if (status === 'lost') totals[amount.currency] = (totals[amount.currency] ?? 0n) - amount.minor;
+      }
+      return totals;
+    },
     pay: (ref) => customer.decide(ledger.find(ref), 'paid'),
     fail: (ref) => customer.decide(ledger.find(ref), 'failed'),
     cancel: (ref) => customer.decide(ledger.find(ref), 'cancelled'),

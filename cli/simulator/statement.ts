@@ -2,6 +2,7 @@
 import { csvLine } from '../output/csv.ts';
 import { type Amount, formatAmount, inTaka, lessProviderFee } from './amount.ts';
 import type { Controls, SimulatedPayment, SimulatedRefund } from './controls.ts';
+import type { SimulatedDispute } from './stripe/account.ts';
 
 type Gateway = SimulatedPayment['gateway'];
 
@@ -9,17 +10,19 @@ type Moves = SimulatedPayment & {
   readonly proofs: readonly string[];
   /** Those that are complete. */
   readonly refunds: readonly SimulatedRefund[];
+  readonly disputes: readonly SimulatedDispute[];
 };
 
 /** The payments, refunds and reversals of a provider, by payment. */
 export function statementOf(
-  controls: Pick<Controls, 'payments' | 'proofs' | 'refunds'>,
+  controls: Pick<Controls, 'payments' | 'proofs' | 'refunds' | 'stripe'>,
   gateway: Gateway,
 ): string {
   const refunds = Map.groupBy(
     controls.refunds().filter(({ state }) => state === 'refunded'),
     ({ ref }) => ref,
   );
+  const disputes = Map.groupBy(controls.stripe.disputes(), ({ ref }) => ref);
   const lines = controls
     .payments()
     .filter((payment) => payment.gateway === gateway && payment.executions > 0)
@@ -27,6 +30,7 @@ export function statementOf(
       ...payment,
       proofs: controls.proofs(payment.ref),
       refunds: refunds.get(payment.ref) ?? [],
+      disputes: disputes.get(payment.ref) ?? [],
     }))
     .flatMap(LINES[gateway]);
   return [csvLine(HEADERS[gateway]), ...lines.map(csvLine)].join('');
@@ -126,7 +130,7 @@ function linesOfTwo({ merchantTransactionId, proof = '', amount, state, createdA
 }
 
 /** As in Stripe's report of the changes of the balance. */
-function linesOfStripe({ ref, proof = '', amount, createdAt, refunds }: Moves) {
+function linesOfStripe({ ref, proof = '', amount, createdAt, refunds, disputes }: Moves) {
   const line = (
     id: string,
     category: string,
@@ -142,21 +146,25 @@ function linesOfStripe({ ref, proof = '', amount, createdAt, refunds }: Moves) {
   ];
   const net = lessProviderFee(amount);
   const fee = { ...amount, minor: amount.minor - net.minor };
+  const free = (moved: string): [string, string, string] => [
+    moved,
+    formatAmount({ ...amount, minor: 0n }),
+    moved,
+  ];
   return [
     line(`ch_${ref.slice('cs_'.length)}`, 'charge', [
       formatAmount(amount),
       formatAmount(fee),
       formatAmount(net),
     ]),
-    ...refunds.map((refund) => {
-      const back = `-${formatAmount(refund.amount)}`;
-      return line(
-        refund.id,
-        'refund',
-        [back, formatAmount({ ...amount, minor: 0n }), back],
-        refund.createdAt,
-      );
-    }),
+    ...refunds.map((refund) =>
+      line(refund.id, 'refund', free(`-${formatAmount(refund.amount)}`), refund.createdAt),
+    ),
+    // Stripe takes the money when the dispute is opened.
+    ...disputes.map(({ id, amount: taken, at }) => line(id, 'dispute', free(`-${formatAmount(taken)}`), at)),
+    ...disputes
+      .filter(({ status }) => status === 'won')
+      .map(({ id, amount: taken, at }) => line(id, 'dispute_reversal', free(formatAmount(taken)), at)),
   ];
 }
 

@@ -51,13 +51,17 @@ export type StripeControls = {
   expire(ref: string): void;
   /** A customer buys by a payment link. Returns the id of the checkout session. */
   buy(purchase: LinkPurchase): string;
-  /** The customer's bank demands the money back. Returns the dispute's id. */
+  /** The customer's bank demands back what was not refunded. Returns the dispute's id. */
   dispute(ref: string): string;
   /** The bank decides: `won` if the merchant keeps the money. */
   closeDispute(ref: string, decision: 'won' | 'lost'): void;
+  /** Of all payments, oldest first. */
+  disputes(): readonly SimulatedDispute[];
   /** Events so far, the latest last. */
   events(): readonly SentEvent[];
 };
+
+export type SimulatedDispute = Pick<Payment, 'ref'> & Readonly<Dispute>;
 
 export type Account = ReturnType<typeof createAccount>;
 
@@ -173,7 +177,12 @@ export function createAccount(options: AccountOptions) {
       const { payment, disputes } = checkout;
       requireState(checkout, 'paid');
       const id = `du_${randomBytes(12).toString('hex')}`;
-      const dispute: Dispute = { id, amount: payment.amount, at: new Date(now()), status: 'needs_response' };
+      const minor = ledger.refunds.left(payment, payment.proof ?? '');
+      if (minor === 0n) throw new SimulatorError(`payment ${ref} is refunded`);
+      if (disputes.some(({ status }) => status !== 'won'))
+        throw new SimulatorError(`payment ${ref} is disputed`);
+      const amount = { ...payment.amount, minor };
+      const dispute: Dispute = { id, amount, at: new Date(now()), status: 'needs_response' };
       disputes.push(dispute);
       tell(payment, 'charge.dispute.created', disputeObject(payment, dispute));
       return dispute.id;
@@ -185,6 +194,10 @@ export function createAccount(options: AccountOptions) {
       dispute.status = decision;
       tell(payment, 'charge.dispute.closed', disputeObject(payment, dispute));
     },
+    disputes: () =>
+      [...checkouts.values()].flatMap(({ payment: { ref }, disputes }) =>
+        disputes.map((dispute) => ({ ref, ...dispute })),
+      ),
     events: events.sent,
   };
 

@@ -20,7 +20,7 @@ import { USAGE_LOG } from './usage.ts';
 
 const STATEMENT_LINE = object('StatementLine', {
   line: integer('line of the file'),
-  kind: oneOf(['payment', 'refund', 'reversal'], 'what the line is'),
+  kind: oneOf(['payment', 'refund', 'reversal', 'returned'], 'what the line is'),
   id: optional(text("the provider's id of the line")),
   payment: optional(text("the provider's id of the payment")),
   reference: optional(text('the transaction id that the hub gave the provider')),

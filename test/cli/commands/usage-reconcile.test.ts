@@ -102,8 +102,17 @@ describe('hubctl usage reconcile', function () {
     if (outcome === 'open') return;
     simulator.pay(ref);
     await isNow(ChargeStatus.SUCCESS);
-    // Stripe has refunds and disputes instead of reversals.
-    if (outcome === 'refunded' || (outcome === 'reversed' && gateway === 'stripe')) {
+    // Stripe has disputes instead of reversals.
+    if (outcome === 'reversed' && gateway === 'stripe') {
+      simulator.stripe.dispute(ref);
+      simulator.stripe.closeDispute(ref, 'lost');
+      return until(
+        async () =>
+          (await payments.getChargeSession({ sessionId })).session?.refunded?.minorUnits === BigInt(minor),
+        'the dispute is recorded',
+      );
+    }
+    if (outcome === 'refunded') {
       const { refund } = await refunds.createRefund({
         sessionId,
         amount: { ...amount, minorUnits: 1n },
@@ -168,6 +177,20 @@ describe('hubctl usage reconcile', function () {
       expect(twice, 'the same line twice').to.include({ code: 5, missingHereCount: 1 });
     });
   }
+
+  it('does not report a dispute that was won, unlike one that is open', async () => {
+    const [header = '', charge = '', ...others] = linesOf('stripe');
+    const [, intent, time] = charge.split(',');
+    const lineOf = (category: string, gross: string) =>
+      `du_won,${intent},${time},${category},${gross},0.00,${gross},bdt`;
+    const taken = lineOf('dispute', '-123.45');
+    const returned = lineOf('dispute_reversal', '123.45');
+    const won = await reconcile('stripe', [header, returned, charge, ...others, taken].join('\n'));
+    expect(won).to.include({ code: 0, agrees: true, matched: linesOf('stripe').length - 1 });
+    const open = await reconcile('stripe', [header, charge, ...others, taken].join('\n'));
+    expect(open).to.include({ code: 5, missingHereCount: 1, missingThereCount: 0 });
+    expect(open.missingHere[0]).to.include({ id: 'du_won', kind: 'reversal' });
+  });
 
   it('finds another amount, currency and fee, with both values', async () => {
     const [header = '', ...lines] = linesOf('gateway_one');

@@ -156,11 +156,11 @@ describe('the plans of the statements of a hub', function () {
 });
 
 /**
- * Blocks that an insert may add to its table and indexes besides those that it needs: PostgreSQL adds up to 64 at once
+ * Blocks that an insert or update may add to its table and indexes besides those that it needs: PostgreSQL adds up to 64 at once
  * if several transactions wait to add some, which happens on a busy machine.
  */
 function newBlocksOf(text: string): number {
-  return /^insert into/i.test(text.trim()) ? 4 * 64 : 0;
+  return /^(insert into|update) /i.test(text.trim()) ? 4 * 64 : 0;
 }
 
 /**

@@ -159,7 +159,9 @@ describe('stripe', () => {
           .to.include({ kind: 'paid' })
           .and.not.have.property('received');
       }
-      expect(provider.received.at(-1)?.query.get('expand[0]')).to.contain('latest_charge.balance_transaction');
+      expect(provider.received.at(-1)?.query.get('expand[0]')).to.contain(
+        'latest_charge.balance_transaction',
+      );
     });
 
     it('is decided by the checkout session: id, amount, currency and payment status', async () => {

@@ -63,8 +63,8 @@ function readEvent(event: unknown): OpenedCallback {
   const objectId = idOf(memberOf(object, 'id'));
   const metadata = memberOf(object, 'metadata');
   const isSession = type.startsWith('checkout.session.');
-  const sessionId =
-    sessionIdIn(memberOf(object, 'client_reference_id')) ?? sessionIdIn(memberOf(metadata, HUB_SESSION));
+  // Not client_reference_id: a customer can set that of a payment link, to the session of somebody else.
+  const sessionId = sessionIdIn(memberOf(metadata, HUB_SESSION));
   const fields = withoutEmpty({
     event: eventId,
     type,
@@ -135,7 +135,7 @@ function idOf(value: unknown): string | undefined {
   return typeof id === 'string' && id.length <= MAX_ID_CHARACTERS && /^[\w.-]+$/.test(id) ? id : undefined;
 }
 
-/** The reference of a session that the hub did not create may contain anything, such as a name. */
+/** The metadata of a session that the hub did not create may contain anything, such as a name. */
 function sessionIdIn(value: unknown): string | undefined {
   return typeof value === 'string' && parseId('chs', value) !== undefined ? value : undefined;
 }

@@ -318,6 +318,11 @@ describe('stripe', () => {
       expect(JSON.stringify(opened)).not.to.contain('ada');
     });
 
+    it('names no session by client_reference_id, which the customer of a payment link can set', async () => {
+      const object = { ...completed.data.object, metadata: {}, client_reference_id: SESSION };
+      expect(await open({ ...completed, data: { object } })).not.to.have.property('sessionId');
+    });
+
     it('needs a signature of the slot that is at most five minutes old', async () => {
       expect(await open(completed, { secret: 'whsec_other' })).to.equal(undefined);
       const minutes = (count: number) => new Date(Date.now() - count * 60_000);

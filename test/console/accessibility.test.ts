@@ -56,6 +56,8 @@ describe('the accessibility of the console', function () {
       '#/callbacks?state=all',
       '#/callbacks?state=unresolved',
       `#/callbacks/${callback?.callbackId}`,
+      '#/refunds',
+      '#/mails',
       '#/usage',
       '#/slots',
       '#/licenses',
@@ -116,6 +118,10 @@ describe('the accessibility of the console', function () {
       await goTo(`#/orders/${blocked}`);
       await page.getByRole('button', { name: 'Retry' }).click();
       await judge('Retry of an order');
+      await page.keyboard.press('Escape');
+      await goTo(`#/sessions/${sold.sessionId}`);
+      await page.getByRole('button', { name: 'Refund', exact: true }).click();
+      await judge('Refund of a payment');
       await page.keyboard.press('Escape');
       await goTo(`#/offers/${sold.offerId}`);
       for (const action of ['New version', 'Archive']) {

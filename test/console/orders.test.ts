@@ -301,6 +301,38 @@ describe('offers and orders in the console', function () {
     });
   });
 
+  describe('a refund', () => {
+    it('is requested after it said what this does, and one of a part is marked as reviewed', async () => {
+      const { session } = await buyAndPay(sales, await createOffer(sales, 'two-units'), {
+        gateway: 'gateway_two',
+        quantity: 2,
+      });
+      await open(`#/sessions/${session.sessionId}`);
+      await begin('Refund');
+      await dialog().getByText('the hub takes back its licenses, by the policy of the offer').waitFor();
+      await dialog().getByText('At most 200.00').waitFor();
+      await field('Amount in BDT').fill('200.01');
+      await field('Reason (for the records of the hub and of the provider)').fill('One was not needed');
+      await submit('Refund');
+      await dialog().getByText('200.00 BDT is left of the 200.00 BDT paid').waitFor();
+      await field('Amount in BDT').fill('100.00');
+      await dialog().getByText('The customer keeps what the payment bought.').waitFor();
+      await submit('Refund');
+      await said('The payment is refunded.');
+
+      await here.goTo(`#/refunds?session=${session.sessionId}&review=needed`);
+      await until(async () => (await rows('Refunds').count()) === 1, 'the refund is listed');
+      expect(await rows('Refunds').innerText())
+        .to.contain('One was not needed')
+        .and.contain('100.00');
+      await begin('Mark as reviewed');
+      await dialog().getByRole('textbox').fill('The customer keeps one license');
+      await submit('Mark as reviewed');
+      await said('The refund is marked as reviewed.');
+      await until(async () => (await rows('Refunds').count()) === 0, 'no refund needs review');
+    });
+  });
+
   describe('what each role may do', () => {
     it('offers only what the role allows', async () => {
       const { orderId } = await blockOrder(sales);

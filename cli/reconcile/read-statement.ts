@@ -5,14 +5,14 @@ import { CsvError, parse } from 'csv-parse';
 import { usageError } from '../errors/failure.ts';
 import { CellError, plain } from '../import/fields.ts';
 import { delimiterOf } from '../import/read-table.ts';
-import { readAmount, readCurrency, readTime } from './cells.ts';
+import { readAmount, readCurrency, readTime } from './read-cells.ts';
 import {
   LINE_KINDS,
   type LineKind,
   STATEMENT_FIELDS,
   type StatementField,
   type StatementProfile,
-} from './profile.ts';
+} from './read-profile.ts';
 
 /** A line that moves money. An id that the line does not have is empty. */
 export type StatementLine = {
@@ -24,7 +24,7 @@ export type StatementLine = {
   /** Not negative: the kind says the direction. */
   readonly minor: bigint;
   readonly currency: string;
-  /** Undefined if the line does not say it in the line's currency. */
+  /** Undefined if the line has no fee in its currency. */
   readonly feeMinor: bigint | undefined;
   /** Milliseconds since 1970. */
   readonly at: number | undefined;
@@ -43,7 +43,7 @@ export type StatementOptions = {
 
 /** Bounds the memory that a missing quote costs. */
 const MAX_RECORD_BYTES = 128 * 1024;
-/** The header may follow a title. */
+/** A title may precede the header. */
 const MAX_LINES_BEFORE_HEADER = 20;
 
 type Parsed = { readonly record: readonly string[]; readonly info: { readonly lines: number } };
@@ -67,7 +67,7 @@ export async function* readStatement(options: StatementOptions): AsyncGenerator<
   file.on('error', (error) => parser.destroy(error));
   let columns: Columns | undefined;
   let before = 0;
-  // What the record with the most cells lacks, which is the header rather than a title.
+  // The missing columns of the record with the most cells: it is the likely header.
   let lacks = { cells: 0, missing: missingOf([], options.profile) };
   try {
     for await (const { record, info } of parser as AsyncIterable<Parsed>) {
@@ -224,13 +224,13 @@ function readLine({ record, line, columns, options }: LineInput): StatementLine 
   return found;
 }
 
-/** The kind of lines whose table has no column for it: statuses of reversed payments. */
+/** The kind by the status, for statements without a column for the kind. */
 function kindOfStatus(status: string): 'refund' | 'reversal' | undefined {
   if (status === 'refunded') return 'refund';
   return status === 'reversed' || status === 'chargeback' ? 'reversal' : undefined;
 }
 
-/** @throws CellError, because money on an unknown line must not be left out */
+/** @throws CellError for an unknown kind, so that no money is left out */
 function kindOf(word: string, { kinds = {} }: StatementProfile): LineKind {
   const lower = word.toLowerCase();
   const kind = Object.hasOwn(kinds, lower) ? kinds[lower] : LINE_KINDS.find((each) => each === lower);

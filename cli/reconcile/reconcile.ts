@@ -10,17 +10,17 @@ import {
   RECONCILIATION_COLUMNS,
   reconciliationView,
 } from '../views/payments/reconciliation.ts';
+import { BUILT_IN_PROFILES } from './built-in-profiles.ts';
 import {
   addUnmatched,
-  Book,
+  type ComparedPeriod,
   compareEntry,
+  emptyComparison,
   type FeeSource,
-  type MatchedPeriod,
-  newComparison,
-} from './match.ts';
-import { readProfile, type StatementProfile, ZONE } from './profile.ts';
-import { STATEMENT_PROFILES } from './profiles.ts';
+} from './compare.ts';
+import { readProfile, type StatementProfile, ZONE } from './read-profile.ts';
 import { readStatement } from './read-statement.ts';
+import { StatementIndex } from './statement-index.ts';
 
 export type ReconcileOptions = {
   readonly statement: string;
@@ -44,9 +44,9 @@ export async function reconcile(commandContext: CommandContext, options: Reconci
   const { out } = commandContext;
   checkPeriod(options.from, options.to);
   const profile = await chooseProfile(options);
-  const { book, ignoredLines } = await readBook(commandContext, options, profile);
-  const period = periodOf(book, options, profile);
-  const comparison = newComparison();
+  const { index, ignoredLines } = await indexStatement(commandContext, options, profile);
+  const period = periodOf(index, options, profile);
+  const comparison = emptyComparison();
   const { from, to, toleranceMs } = period;
   const filter = {
     ...(options.slot !== undefined && { slot: options.slot }),
@@ -59,15 +59,15 @@ export async function reconcile(commandContext: CommandContext, options: Reconci
     for await (const entries of usagePages(await commandContext.hub('paymentAdmin'), filter)) {
       for (const entry of entries) {
         if (profile.gateway !== undefined && entry.gateway !== profile.gateway) continue;
-        compareEntry(comparison, book, entry, { ...period, fees: options.fees });
+        compareEntry(comparison, index, entry, { ...period, fees: options.fees });
       }
       compared += entries.length;
     }
   } finally {
     line.end();
   }
-  addUnmatched(comparison, book, period);
-  const view = reconciliationView(comparison, { lines: book.lines, ignoredLines, from, to });
+  addUnmatched(comparison, index, period);
+  const view = reconciliationView(comparison, { lines: index.lines, ignoredLines, from, to });
   if (!out.json() && findingsOf(view).length > 0) await out.list([findingsOf(view)], FINDING_COLUMNS);
   await out.record(view, RECONCILIATION_COLUMNS);
   if (view.feesNotCompared > 0 && options.fees !== 'none') {
@@ -85,22 +85,22 @@ async function chooseProfile(options: ReconcileOptions): Promise<StatementProfil
     throw usageError('--currency: Give an ISO 4217 code such as BDT.');
   }
   if (name === undefined && options.map === undefined) {
-    const names = Object.keys(STATEMENT_PROFILES).join(', ');
+    const names = Object.keys(BUILT_IN_PROFILES).join(', ');
     throw usageError(`--profile: Give ${names} or a JSON file, or name the columns with --map.`);
   }
   const known =
-    name !== undefined && Object.hasOwn(STATEMENT_PROFILES, name) ? STATEMENT_PROFILES[name] : undefined;
+    name !== undefined && Object.hasOwn(BUILT_IN_PROFILES, name) ? BUILT_IN_PROFILES[name] : undefined;
   const chosen =
     known ?? (name === undefined ? { title: 'statement', columns: {} } : await readProfile(name));
   return { ...chosen, ...(currency && { currency }), ...(zone && { zone }) };
 }
 
-async function readBook(
+async function indexStatement(
   { progress }: Pick<CommandContext, 'progress'>,
   { statement: path, map = {} }: ReconcileOptions,
   profile: StatementProfile,
-): Promise<{ book: Book; ignoredLines: number }> {
-  const book = new Book();
+): Promise<{ index: StatementIndex; ignoredLines: number }> {
+  const index = new StatementIndex();
   let ignoredLines = 0;
   let [done, total] = [0, 0];
   const line = progress.show(() => bar('Reading KB', Math.round(done / 1_000), Math.round(total / 1_000)));
@@ -116,22 +116,22 @@ async function readBook(
         [done, total] = [bytes, size];
       },
     });
-    for await (const each of lines) book.add(each);
+    for await (const each of lines) index.add(each);
   } finally {
     line.end();
   }
-  return { book, ignoredLines };
+  return { index, ignoredLines };
 }
 
 /** The given period; by default the days of the statement, in its own zone. */
 function periodOf(
-  book: Book,
+  index: StatementIndex,
   { from, to, tolerance }: ReconcileOptions,
   { zone }: StatementProfile,
-): MatchedPeriod {
+): ComparedPeriod {
   const toleranceMs = tolerance;
   if (from !== undefined && to !== undefined) return { from: from.getTime(), to: to.getTime(), toleranceMs };
-  const { span } = book;
+  const { span } = index;
   if (span === undefined) {
     throw usageError('The statement does not say when each line was: give --from and --to.');
   }

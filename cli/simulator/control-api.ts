@@ -83,7 +83,7 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map([
   command(
     'refund',
     'ref, amount?',
-    'somebody refunds the payment in the merchant panel, by default all that is left',
+    'somebody refunds the payment in the merchant panel, by default the rest of it',
     (controls, { ref, amount }) => ({
       refund: refundView(
         controls.refund(word(ref, 'ref'), amount === undefined ? undefined : word(amount, 'amount')),

@@ -49,7 +49,7 @@ export type Controls = {
    */
   reverse(ref: string): void;
   /**
-   * Refunds a payment in the merchant panel: an amount such as `10.50`, or all that is left.
+   * Refunds a payment in the merchant panel: an amount such as `10.50`, or the rest of the payment.
    * @throws SimulatorError
    */
   refund(ref: string, amount?: string): SimulatedRefund;

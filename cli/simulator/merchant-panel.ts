@@ -9,7 +9,7 @@ import type { Call } from './provider.ts';
 import type { Refund } from './refunds.ts';
 
 /**
- * Refunds an amount such as `10.50`, or all that is left.
+ * Refunds an amount such as `10.50`, or the rest of the payment.
  * @throws SimulatorError
  */
 export function refundInPanel({ refunds }: Ledger, payment: Payment, text?: string): Refund {

@@ -1,4 +1,4 @@
-// The providers' refunds: requested by the merchant's program, or made by somebody in the merchant panel.
+// The refunds of the simulated providers, requested by the merchant's program or made in the merchant panel.
 import { randomBytes } from 'node:crypto';
 import type { Amount } from './amount.ts';
 import type { Fault } from './faults.ts';
@@ -19,14 +19,14 @@ export type Refund = {
   /** Stripe's metadata. */
   readonly metadata?: Readonly<Record<string, string>>;
   readonly createdAt: Date;
-  /** The end, and when it comes. Until then the refund is in progress. */
+  /** The final state, and when it begins. Until then the refund is in progress. */
   readonly end: { state: 'refunded' | 'cancelled'; atMs: number };
 };
 
 export type RefundOrder = Pick<Refund, 'proof' | 'reference' | 'reason' | 'metadata'> & {
-  /** Undefined for all that is left. */
+  /** Undefined: the rest of the payment. */
   readonly amount: Amount | undefined;
-  /** How long the refund is in progress, and its end. Default: refunded at once. */
+  /** How long the refund is in progress, and its final state. Default: refunded at once. */
   readonly progress?: { readonly ms: number; readonly end: 'refunded' | 'cancelled' };
 };
 
@@ -51,7 +51,7 @@ export function createRefunds(now: () => number) {
   const ofProof = (payment: Payment, proof: string, ...states: readonly RefundState[]) =>
     of(payment).filter((refund) => refund.proof === proof && states.includes(stateOf(refund)));
 
-  /** What can still be refunded of a transfer. */
+  /** The rest of a transfer that can be refunded. */
   const left = (payment: Payment, proof: string): bigint =>
     payment.amount.minor - sum(ofProof(payment, proof, 'processing', 'refunded'));
 
@@ -65,7 +65,7 @@ export function createRefunds(now: () => number) {
     stateOf,
     left,
 
-    /** @throws SimulatorError if the payment does not stand, or less than the amount is left */
+    /** @throws SimulatorError if the payment is not paid, or less than the amount is left */
     make(payment: Payment, { amount, progress, ...order }: RefundOrder): Refund {
       const { state, ref } = payment;
       if (state !== 'paid') throw new SimulatorError(`payment ${ref} is ${state}, not paid`);

@@ -1,4 +1,4 @@
-// The options of offers for prices in the catalogs of providers: one for each gateway that has a catalog.
+// The options that name prices in the catalogs of providers: one for each gateway with a catalog.
 import type { Command } from 'commander';
 import type { OfferTerms } from '../../../gen/hub/order/v1/order_pb.ts';
 import { GATEWAYS } from '../../../lib/presentation/gateways.ts';
@@ -19,7 +19,7 @@ export function addCatalogPriceOptions(command: Command): Command {
   for (const { name, flag } of SELLERS) {
     command.option(
       `${flag} <price>`,
-      `price of ${name} whose purchases outside the hub, such as by a payment link, it grants; repeatable`,
+      `price of ${name}: the offer grants purchases of it without the hub, such as by a payment link; repeatable`,
       parseNames,
     );
   }

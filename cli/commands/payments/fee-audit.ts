@@ -1,4 +1,4 @@
-// hubctl fee audit, and the fit of hubctl fee backtest: our fees against those that providers took.
+// hubctl fee audit, and hubctl fee backtest --fit: compare the fees of the hub with those that providers took.
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
@@ -19,13 +19,13 @@ import {
 /** Days of the period without `--from`. */
 const DAYS = 30;
 const DAY_MS = 86_400_000;
-const NOTHING_RECEIVED = 'No provider said what you receive of a payment of that period.';
+const NOTHING_RECEIVED = 'No provider reported the amount that you receive for a payment of that period.';
 
 export function addAuditVerb(fee: Command, { hub, out }: CommandContext): void {
   addVerb(fee, 'audit', {
     summary: 'compare fees with those that providers took',
     description:
-      'Compares the fees by our rules with those that providers took (the amount less what the provider says you receive), by day (UTC), rules and currency. Counts payments whose provider said so, as gateway_one does, in the currency of the payment.',
+      "Compares the fees by your rules with the fees that providers took, by day (UTC), rules and currency. The provider's fee is the amount of a payment less the amount that the provider reports you receive. Counts payments with such a report in the currency of the payment, as gateway_one makes.",
     examples: [
       'hubctl fee audit --output json',
       'hubctl fee audit --slot main --from 2026-01-01 --to 2026-02-01',
@@ -61,7 +61,7 @@ export function addAuditVerb(fee: Command, { hub, out }: CommandContext): void {
     });
 }
 
-/** @throws CliError (usage) if a rate is given, which the fit is to find */
+/** @throws CliError (usage) if a rate is given: the fit finds the rate */
 export async function fitFeeRule(
   { hub, out }: CommandContext,
   name: string,

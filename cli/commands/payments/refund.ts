@@ -31,7 +31,7 @@ export function registerRefund(program: Command, commandContext: CommandContext)
     group: 'Payments:',
     summary: 'refunds and disputes',
     description:
-      'Refunds of payments and disputes about them, those included that somebody made at the provider. `session refund` makes one.',
+      'Refunds of payments, including those that somebody made at the provider, and disputes. `session refund` makes a refund.',
   });
   addListVerb(refund, commandContext);
   addShowVerb(refund, commandContext);
@@ -96,7 +96,7 @@ function addResolveVerb(refund: Command, commandContext: CommandContext): void {
   addVerb(refund, 'resolve', {
     summary: 'mark a refund as reviewed',
     description:
-      'Marks a refund that needs review as reviewed, with a note. It moves no money, and changes no license.',
+      'Marks a refund that needs review as reviewed, with a note. Moves no money and changes no license.',
     examples: [`hubctl refund resolve ${EXAMPLE_ID} --resolution "released one of two seats"`],
     prints: { document: REFUND },
   })

@@ -25,10 +25,10 @@ export function addRefundVerb(session: Command, commandContext: CommandContext):
   addVerb(session, 'refund', {
     summary: 'refund the payment of a session',
     description:
-      'Has the provider refund the payment of a session, in part or in full. A full refund also takes back what the session sold, by the policy of its offer. Asks for confirmation; without a terminal it requires --yes. Exits 1 if the provider refuses.',
+      'Has the provider refund the payment of a session, in part or in full. A full refund also takes back the licenses that the session sold, by the policy of its offer. Asks for confirmation; without a terminal it requires --yes. Exits 1 if the provider refuses.',
     notes: [
-      'If the provider does not answer, the refund is pending and the hub finds out what became of it: see it with `refund show`.',
-      'Give --idempotency-key in scripts. A repeat with the same key returns the first refund; without a key it refunds again.',
+      'If the provider does not answer, the refund is pending, and the hub asks the provider again: see `refund show`.',
+      'Give --idempotency-key in scripts. A repeat with the same key returns the first refund. A repeat without a key makes another refund.',
     ],
     examples: [
       'hubctl session refund chs_01k8e7qk3vf2tb5s0w9m4x6ydz --amount 10.00 --reason "one of two returned" --yes',
@@ -36,7 +36,7 @@ export function addRefundVerb(session: Command, commandContext: CommandContext):
     prints: { document: REFUND },
   })
     .argument('<sessionId>', 'the session, chs_…')
-    .option('--amount <decimal>', 'amount to refund: 10.00 (default: all that is left of the payment)')
+    .option('--amount <decimal>', 'amount to refund: 10.00 (default: the rest of the payment)')
     .requiredOption('--reason <text>', 'reason, for the records of the hub and of the provider', parseText)
     .option('--idempotency-key <key>', 'a repeat with the same key returns the refund of the first call')
     .addOption(yesOption())

@@ -12,8 +12,8 @@ export function addReconcileVerb(usage: Command, commandContext: CommandContext)
     description:
       "Compares the usage log with a provider's statement (CSV), by the provider's ids: payments, later payments, refunds, reversals and fees. Changes nothing. Exits 0 if the books agree and 5 if they do not.",
     notes: [
-      'A profile says which columns hold what: gateway_one, gateway_two, stripe, or a JSON file of your own. --map sets single columns: the fields are id, payment, reference, amount, currency, fee, net, netCurrency, kind, status and time.',
-      'Without --from and --to the period is the days of the statement, in its zone. Entries of the usage log within the tolerance of an end of the period that the statement does not have are listed as `atEdge`: the statement of the period next to it has them.',
+      'A profile says which field each column has: gateway_one, gateway_two, stripe, or a JSON file of your own. --map sets the field of a column. The fields are id, payment, reference, amount, currency, fee, net, netCurrency, kind, status and time.',
+      'Without --from and --to the period is the days of the statement, in its zone. An entry that the statement does not have, within --tolerance of an end of the period, is listed as `atEdge`: the next or previous statement should have it.',
       'A statement has at most 2000000 lines.',
     ],
     examples: [
@@ -27,7 +27,7 @@ export function addReconcileVerb(usage: Command, commandContext: CommandContext)
     .option('--profile <profile>', 'gateway_one, gateway_two, stripe, or a JSON file')
     .option('--slot <slot>', 'only entries of this slot');
   addPeriod(verb, 'entries and lines')
-    .option('--map <column=field>', 'field that a column holds, or - to ignore it; repeatable', parsePair)
+    .option('--map <column=field>', 'field of a column, or - to ignore the column; repeatable', parsePair)
     .option('--currency <code>', 'currency of lines without one: BDT')
     .option('--zone <offset>', 'offset of times without one: +06:00')
     .addOption(
@@ -38,13 +38,13 @@ export function addReconcileVerb(usage: Command, commandContext: CommandContext)
     .addOption(
       new Option(
         '--fees <source>',
-        "the fees to compare: what the provider said with the payment, the hub's fee rules, or none",
+        "fees to compare with the statement: those that the provider reported with the payment, the hub's fee rules, or none",
       )
         .choices(['provider', 'rules', 'none'])
         .default('provider'),
     )
     .action(async (options) => {
-      const { reconcile } = await import('../../reconcile/reconcile.ts'); // loads the parser of CSV
+      const { reconcile } = await import('../../reconcile/reconcile.ts'); // loads the CSV parser
       await reconcile(commandContext, options);
     });
 }

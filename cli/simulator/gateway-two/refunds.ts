@@ -8,13 +8,13 @@ import { parsed, text } from './messages.ts';
 
 const FOLDER = '/v2/tokenized-checkout/refund/payment';
 
-const TOLD: Readonly<Record<RefundState, string>> = {
+const STATUSES: Readonly<Record<RefundState, string>> = {
   processing: 'Initiated',
   refunded: 'Completed',
   cancelled: 'Failed',
 };
 
-/** Without the check of the access token. */
+/** The caller checks the access token. */
 export function refundOperations({ refunds, byRef }: Ledger): readonly Operation[] {
   const find = ({ body }: Call): Payment | undefined => {
     const payment = byRef(text(parsed(body)['paymentId']));
@@ -26,9 +26,9 @@ export function refundOperations({ refunds, byRef }: Ledger): readonly Operation
     const trxId = text(parsed(call.body)['trxId']);
     return payment?.proof !== undefined && payment.proof === trxId ? { payment, proof: trxId } : undefined;
   };
-  const told = (refund: Refund) => ({
+  const refundFields = (refund: Refund) => ({
     refundTrxId: refund.id,
-    refundTransactionStatus: TOLD[refunds.stateOf(refund)],
+    refundTransactionStatus: STATUSES[refunds.stateOf(refund)],
     refundAmount: formatAmount(refund.amount),
     completedTime: new Date(refund.end.atMs).toISOString(),
   });
@@ -49,7 +49,7 @@ export function refundOperations({ refunds, byRef }: Ledger): readonly Operation
       const order = { proof, reference: sku, amount, reason };
       const refund = refunds.make(payment, { ...order, ...(progress && { progress }) });
       const { currency } = original;
-      return ok({ ...originalFields(payment), ...told(refund), currency, sku, reason });
+      return ok({ ...originalFields(payment), ...refundFields(refund), currency, sku, reason });
     } catch (error) {
       if (error instanceof SimulatorError) return refused('2072', error.message);
       throw error;
@@ -59,7 +59,7 @@ export function refundOperations({ refunds, byRef }: Ledger): readonly Operation
   const list = (call: Call): JsonAnswer => {
     const found = findPaid(call);
     if (found === undefined) return refused('2071', 'Original transaction not found');
-    const all = refunds.of(found.payment).map(told);
+    const all = refunds.of(found.payment).map(refundFields);
     // A payment without refunds has no list.
     return ok({ ...originalFields(found.payment), ...(all.length > 0 && { refundTransactions: all }) });
   };

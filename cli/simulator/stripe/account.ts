@@ -1,4 +1,4 @@
-// An account at Stripe: its checkouts, what happens to them, and the events about it.
+// A simulated account at Stripe: its checkouts, the controls that change them, and the events about the changes.
 import { randomBytes } from 'node:crypto';
 import { type Amount, parseAmount } from '../amount.ts';
 import type { Callbacks } from '../callbacks.ts';
@@ -40,7 +40,7 @@ export type LinkPurchase = {
   readonly reference?: string;
 };
 
-/** What tests and people let happen at Stripe. @throws SimulatorError if it cannot happen now */
+/** What tests and the control API can make happen at Stripe. @throws SimulatorError if it is not possible now */
 export type StripeControls = {
   /** The customer completes the checkout with a payment that a bank settles later. */
   payLater(ref: string): void;
@@ -73,7 +73,7 @@ export function createAccount(options: AccountOptions) {
 
   const find = (ref: string): Checkout => {
     const checkout = checkouts.get(ledger.find(ref).ref);
-    if (checkout === undefined) throw new SimulatorError('only Stripe supports it');
+    if (checkout === undefined) throw new SimulatorError('only payments of Stripe support this');
     return checkout;
   };
   const session = (checkout: Checkout, expand: readonly string[] = []) =>
@@ -96,15 +96,15 @@ export function createAccount(options: AccountOptions) {
   const send = (payment: Payment, request: CallbackRequest | undefined, claim: Outcome = 'paid'): void => {
     if (request !== undefined) callbacks.send(request, payment, forgery(payment, claim));
   };
-  const tell = (payment: Payment, type: string, object: object): void => {
+  const sendEvent = (payment: Payment, type: string, object: object): void => {
     if (webhookUrl !== undefined) send(payment, events.make(webhookUrl, type, object));
   };
 
   ledger.refunds.onChange((refund, isNew) => {
     const { payment } = refund;
     if (payment.gateway !== 'stripe') return;
-    tell(payment, isNew ? 'refund.created' : 'refund.updated', refundJson(refund));
-    tell(payment, 'charge.refunded', chargeObject(payment, ledger.refunds.refundedMinor(payment)));
+    sendEvent(payment, isNew ? 'refund.created' : 'refund.updated', refundJson(refund));
+    sendEvent(payment, 'charge.refunded', chargeObject(payment, ledger.refunds.refundedMinor(payment)));
   });
 
   const open = (
@@ -184,7 +184,7 @@ export function createAccount(options: AccountOptions) {
       const amount = { ...payment.amount, minor };
       const dispute: Dispute = { id, amount, at: new Date(now()), status: 'needs_response' };
       disputes.push(dispute);
-      tell(payment, 'charge.dispute.created', disputeObject(payment, dispute));
+      sendEvent(payment, 'charge.dispute.created', disputeObject(payment, dispute));
       return dispute.id;
     },
     closeDispute(ref, decision) {
@@ -192,7 +192,7 @@ export function createAccount(options: AccountOptions) {
       const dispute = disputes.findLast(({ status }) => status === 'needs_response');
       if (dispute === undefined) throw new SimulatorError('no dispute is open');
       dispute.status = decision;
-      tell(payment, 'charge.dispute.closed', disputeObject(payment, dispute));
+      sendEvent(payment, 'charge.dispute.closed', disputeObject(payment, dispute));
     },
     disputes: () =>
       [...checkouts.values()].flatMap(({ payment: { ref }, disputes }) =>

@@ -79,7 +79,7 @@ export const FEE_FIT = object(
     exactPayments: integer(),
     taken: withDescription(MONEY, 'fees that the provider took, less those by rules of other names'),
     wouldCharge: withDescription(MONEY, 'fees by the proposed rule'),
-    error: withDescription(MONEY, 'sum of the differences of each payment, all counted as positive'),
+    error: withDescription(MONEY, 'sum of the absolute differences of the payments'),
     largestError: withDescription(MONEY, 'the largest of these differences'),
     charged: withDescription(MONEY, 'fees by the current rule of this name'),
     chargedError: withDescription(MONEY, 'the sum of its differences'),

@@ -13,7 +13,7 @@ import {
   withDescription,
 } from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
-import type { Comparison, Difference } from '../../reconcile/match.ts';
+import type { Comparison, Difference } from '../../reconcile/compare.ts';
 import type { StatementLine } from '../../reconcile/read-statement.ts';
 import { MONEY, moneyText, moneyView } from './money.ts';
 import { USAGE_LOG } from './usage.ts';
@@ -46,14 +46,14 @@ export const RECONCILIATION = object('Reconciliation', {
   missingHere: list(STATEMENT_LINE, 'lines without an entry in the usage log, at most 10000'),
   missingThere: list(USAGE_LOG, 'entries without a line in the statement, at most 10000'),
   differs: list(DIFFERENCE, 'entries whose line has other values, at most 10000'),
-  atEdge: list(USAGE_LOG, 'entries without a line that the statement of the next or last period may have'),
-  missingHereCount: integer('how many lines have no entry'),
-  missingThereCount: integer('how many entries have no line'),
-  differsCount: integer('how many values differ'),
-  atEdgeCount: integer('how many entries are at an edge'),
+  atEdge: list(USAGE_LOG, 'entries without a line that the next or previous statement may have'),
+  missingHereCount: integer('number of lines without an entry'),
+  missingThereCount: integer('number of entries without a line'),
+  differsCount: integer('number of values that differ'),
+  atEdgeCount: integer('number of entries in atEdge'),
   feesNotCompared: integer('payments of which the statement or the hub has no fee'),
   lines: integer('lines of the statement that were compared'),
-  ignoredLines: integer('lines that move no money between customer and vendor, such as payouts'),
+  ignoredLines: integer('lines that are no payment, refund, reversal or fee, such as payouts'),
   from: time('start of the period'),
   to: time('end of the period, exclusive'),
 });

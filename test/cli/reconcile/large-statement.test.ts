@@ -5,9 +5,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { Book, compareEntry, newComparison } from '../../../cli/reconcile/match.ts';
-import { STATEMENT_PROFILES } from '../../../cli/reconcile/profiles.ts';
+import { BUILT_IN_PROFILES } from '../../../cli/reconcile/built-in-profiles.ts';
+import { compareEntry, emptyComparison } from '../../../cli/reconcile/compare.ts';
 import { readStatement } from '../../../cli/reconcile/read-statement.ts';
+import { StatementIndex } from '../../../cli/reconcile/statement-index.ts';
 import type { UsageView } from '../../../cli/views/payments/usage.ts';
 import { IS_LONG } from '../../support/long.ts';
 
@@ -43,8 +44,8 @@ describe('a large statement', function () {
     }
     await once(file.end(), 'finish');
 
-    const profile = STATEMENT_PROFILES['gateway_one'] ?? expect.fail();
-    const book = new Book();
+    const profile = BUILT_IN_PROFILES['gateway_one'] ?? expect.fail();
+    const book = new StatementIndex();
     const before = process.memoryUsage.rss();
     const startedAt = performance.now();
     for await (const line of readStatement({
@@ -56,7 +57,7 @@ describe('a large statement', function () {
     }))
       book.add(line);
     const readMs = performance.now() - startedAt;
-    const found = newComparison();
+    const found = emptyComparison();
     const period = { from: START, to: START + LINES * 100, toleranceMs: 0, fees: 'none' } as const;
     // Newest first, as the hub lists them; every hundredth is missing there, and every thousandth has another amount.
     for (let index = LINES - 1; index >= 0; index--) {

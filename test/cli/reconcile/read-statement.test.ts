@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { readAmount } from '../../../cli/reconcile/cells.ts';
-import type { StatementProfile } from '../../../cli/reconcile/profile.ts';
-import { readProfile } from '../../../cli/reconcile/profile.ts';
-import { STATEMENT_PROFILES } from '../../../cli/reconcile/profiles.ts';
+import { BUILT_IN_PROFILES } from '../../../cli/reconcile/built-in-profiles.ts';
+import { readAmount } from '../../../cli/reconcile/read-cells.ts';
+import type { StatementProfile } from '../../../cli/reconcile/read-profile.ts';
+import { readProfile } from '../../../cli/reconcile/read-profile.ts';
 import { readStatement, type StatementLine } from '../../../cli/reconcile/read-statement.ts';
 import { formatDecimal } from '../../../lib/presentation/money.ts';
 
@@ -18,7 +18,7 @@ describe('a statement', () => {
   });
   after(() => rm(folder, { recursive: true }));
 
-  const profileOf = (name: string): StatementProfile => STATEMENT_PROFILES[name] ?? expect.fail(name);
+  const profileOf = (name: string): StatementProfile => BUILT_IN_PROFILES[name] ?? expect.fail(name);
   const PLAIN: StatementProfile = {
     title: 'plain',
     columns: { id: 'id', amount: 'amount', time: 'time', fee: 'fee' },

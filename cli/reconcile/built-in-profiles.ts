@@ -1,9 +1,9 @@
-// The statements of providers: which of their columns, kinds and statuses mean what.
-import type { StatementProfile } from './profile.ts';
+// The built-in profiles: the columns, kinds and statuses of providers' statements.
+import type { StatementProfile } from './read-profile.ts';
 
 /**
- * The names of the provider's API, and the same names as headings. The heading of an export of the merchant panel
- * is not published.
+ * The names of the provider's API, also in the form of headings. The provider does not publish the headings of exports of
+ * its merchant panel.
  */
 const GATEWAY_ONE: StatementProfile = {
   title: 'gateway_one',
@@ -91,7 +91,7 @@ const STRIPE: StatementProfile = {
     created_utc: 'time',
     created: 'time',
   },
-  // Of a default report nothing names the payment.
+  // A default report has no column with the payment's id.
   needs: ['payment'],
   zone: '+00:00',
   kinds: {
@@ -118,7 +118,7 @@ const STRIPE: StatementProfile = {
   },
 };
 
-export const STATEMENT_PROFILES: Readonly<Record<string, StatementProfile>> = {
+export const BUILT_IN_PROFILES: Readonly<Record<string, StatementProfile>> = {
   gateway_one: GATEWAY_ONE,
   gateway_two: GATEWAY_TWO,
   stripe: STRIPE,

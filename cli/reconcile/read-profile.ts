@@ -1,4 +1,4 @@
-// What a profile says about the statements of a provider, and how one is read from a file.
+// Profiles, which describe the columns of providers' statements. Reads a profile from a JSON file.
 import { readFile } from 'node:fs/promises';
 import { usageError } from '../errors/failure.ts';
 
@@ -22,7 +22,7 @@ export const STATEMENT_FIELDS = [
 export type StatementField = (typeof STATEMENT_FIELDS)[number];
 
 /**
- * `refund` and `reversal` take money back; `returned` gives back what one of them with the same id took. `fee` belongs
+ * `refund` and `reversal` take money back. `returned` returns the money that a line with the same id took. `fee` belongs
  * to a payment.
  */
 export const LINE_KINDS = ['payment', 'refund', 'reversal', 'returned', 'fee', 'ignore'] as const;
@@ -32,7 +32,7 @@ export type StatementProfile = {
   readonly title: string;
   /** Compares only entries of this gateway. */
   readonly gateway?: string;
-  /** By column, in any case and with any spaces. Of several columns for a field, the first one here counts. */
+  /** The field of each column. Case and spaces of the name do not matter. If several columns have a field, the first counts. */
   readonly columns: Readonly<Record<string, StatementField>>;
   /** Fields that a statement must have, besides an amount and an id. */
   readonly needs?: readonly StatementField[];
@@ -46,7 +46,7 @@ export type StatementProfile = {
   readonly decimal?: '.' | ',';
   /** The kind of a line by the cell of its column, in lower case. Without the column, the sign decides. */
   readonly kinds?: Readonly<Record<string, LineKind>>;
-  /** Statuses that count, in lower case; lines with others are ignored. */
+  /** Statuses of lines to compare, in lower case. Lines with other statuses are ignored. */
   readonly statuses?: readonly string[];
 };
 

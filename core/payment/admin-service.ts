@@ -8,7 +8,7 @@ import type { createCallbacks } from './callbacks/admin.ts';
 import type { ReplayCallback } from './callbacks/replay.ts';
 import type { createDuplicates } from './duplicates/admin.ts';
 import type { createFeeBacktest } from './fees/backtest.ts';
-import type { AuditFees } from './fees/drift.ts';
+import type { AuditFees } from './fees/audit.ts';
 import type { FitFeeRule } from './fees/fit-rule.ts';
 import type { createFeePreview } from './fees/preview.ts';
 import type { createFeeRules, FeeAuthor } from './fees/versions.ts';

@@ -8,7 +8,7 @@ import { createCallbacks } from './callbacks/admin.ts';
 import { createReplayCallback } from './callbacks/replay.ts';
 import { createDuplicates } from './duplicates/admin.ts';
 import { createFeeBacktest } from './fees/backtest.ts';
-import { createAuditFees } from './fees/drift.ts';
+import { createAuditFees } from './fees/audit.ts';
 import { createFitFeeRule } from './fees/fit-rule.ts';
 import { createFeePreview } from './fees/preview.ts';
 import { createFeeRules } from './fees/versions.ts';

@@ -165,7 +165,7 @@ function OfferFields({ who, form, app, slots }: FieldsProps) {
           name="catalogPrices"
           label="Prices at providers"
           placeholder="stripe=price_…"
-          hint="One gateway=price on a line. Purchases of it outside the hub, such as by a payment link, get this offer."
+          hint="One gateway=price on each line. The offer grants purchases of these prices without the hub, such as by a payment link."
         />
       )}
       <ChoiceField

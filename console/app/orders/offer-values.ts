@@ -57,7 +57,7 @@ export const NEW_OFFER: Values<OfferKey> = {
   catalogPrices: '',
 };
 
-/** What a refund does, by what the offer grants. The first choice, which has no name, is the default of the hub. */
+/** The refund policies for a kind of grant. The first choice, whose name is empty, is the default of the hub. */
 export function refundChoices(grants: string): readonly (readonly [name: string, label: string])[] {
   return grants === 'license' ? LICENSE_CHOICES : OTHER_CHOICES;
 }

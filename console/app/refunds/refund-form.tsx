@@ -1,4 +1,4 @@
-// Refunds the payment of a session, after it said what this does.
+// The form that refunds the payment of a session. It shows what the refund does before it is submitted.
 import type { Order } from '../../../gen/hub/order/v1/order_pb.ts';
 import { type ChargeSession, ChargeStatus } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { type Refund, RefundState } from '../../../gen/hub/payment/v1/refund_pb.ts';
@@ -23,7 +23,7 @@ type RefundProps = {
   readonly onDone: () => Promise<void>;
 };
 
-/** Nothing for a session of which nothing can be refunded, or for a caller who may not refund. */
+/** Renders nothing if nothing can be refunded, or if the caller may not refund. */
 export function RefundForm({ who, session, refunds, order, onDone }: RefundProps) {
   const { amount, sessionId, status } = session;
   const currency = amount?.currency ?? '';
@@ -72,7 +72,7 @@ export function RefundForm({ who, session, refunds, order, onDone }: RefundProps
   );
 }
 
-/** What is neither refunded nor being refunded. */
+/** The payment less its succeeded and pending refunds. */
 function leftOf({ amount, refunded }: ChargeSession, refunds: readonly Refund[]): bigint {
   const pending = refunds
     .filter(({ state }) => state === RefundState.PENDING)
@@ -85,7 +85,7 @@ type EffectOptions = Pick<RefundProps, 'session' | 'order'> & {
   readonly currency: string;
 };
 
-/** What submitting does, in a sentence. */
+/** Describes the effect of submitting, in a sentence or two. */
 function effectOf(text: string, { leftMinor, currency, session, order }: EffectOptions): string {
   let minorUnits: bigint;
   try {

@@ -1,10 +1,10 @@
-// The metric of the difference between our fees and those that providers took.
+// The metric of the difference between the fees by the rules of the hub and the fees that providers took.
 import type { ClientBase } from 'pg';
 import type { GaugeSpec } from '../../../lib/metrics/metrics.ts';
 
-/** The newest entries of the usage log that count, which bounds the cost. */
+/** Reads only the newest entries of the usage log, to bound the cost. */
 const ENTRIES = 2_000;
-/** Fewer payments than this say little: a provider rounds in its own way. */
+/** With fewer payments, differences of rounding count too much. */
 const MIN_PAYMENTS = 20;
 
 export const FEE_DRIFT: GaugeSpec = {

@@ -2,7 +2,7 @@
 import type { Database } from '../../storage/database.ts';
 import type { PaymentDriver } from '../providers/driver.ts';
 import type { Period } from './backtest.ts';
-import { type FeeObservation, type FittedFee, fitFee } from './fit.ts';
+import { type FeeObservation, type FittedFee, fitFee } from './fit-formula.ts';
 import { checkTerms, type FeeTerms, feeRuleInvalid } from './terms.ts';
 
 /** A proposal for one currency. Amounts are in minor units. */
@@ -13,7 +13,7 @@ export type FeeFit = FittedFee & {
   readonly takenMinor: bigint;
   /** What the rule of this name charged. */
   readonly chargedMinor: bigint;
-  /** The sum of its errors, all counted as positive. */
+  /** The sum of its absolute errors. */
   readonly chargedErrorMinor: bigint;
 };
 
@@ -25,10 +25,10 @@ export type FitFeeRuleOptions = {
   readonly driverOf: (gateway: string) => PaymentDriver;
 };
 
-/** Different amounts with their fees for each currency. With more, these are a random sample. */
+/** Maximum number of observations of a currency. Takes a random sample of more. */
 const MAX_OBSERVATIONS = 5_000;
 
-/** The rates of `terms` are ignored: its name and its scope count. */
+/** Uses the name and the scope of `terms`, and ignores its rates. */
 export function createFitFeeRule({ db, driverOf }: FitFeeRuleOptions): FitFeeRule {
   /** @throws HubError `fee_rule_invalid`, `gateway_unknown`, `slot_unknown` */
   return async (terms, { from, to }) => {
@@ -68,8 +68,8 @@ function totalsOf(rows: readonly Row[]) {
   return totals;
 }
 
-// usage_log_settled_idx, or usage_log_slot_idx for one slot; fee_line_pkey. The hash makes the sample random, and the
-// same each time.
+// usage_log_settled_idx, or usage_log_slot_idx for one slot; fee_line_pkey. The hash makes the sample random but
+// reproducible.
 const SQL = `
   select currency, amount_minor as amount, fee, payments, charged, "chargedError"
   from (

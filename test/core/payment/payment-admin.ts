@@ -10,7 +10,7 @@ import { createPaymentAdminService } from '../../../core/payment/admin-service.t
 import type { createCallbacks } from '../../../core/payment/callbacks/admin.ts';
 import { createDuplicates } from '../../../core/payment/duplicates/admin.ts';
 import { createFeeBacktest } from '../../../core/payment/fees/backtest.ts';
-import { createAuditFees } from '../../../core/payment/fees/drift.ts';
+import { createAuditFees } from '../../../core/payment/fees/audit.ts';
 import { createFitFeeRule } from '../../../core/payment/fees/fit-rule.ts';
 import { createFeePreview } from '../../../core/payment/fees/preview.ts';
 import { createFeeRules } from '../../../core/payment/fees/versions.ts';

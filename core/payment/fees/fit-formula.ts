@@ -1,4 +1,4 @@
-// Finds the fee rule that fits the fees of payments best. Pure, but for pauses.
+// Finds the fee formula that fits the fees of payments best. Reads and writes nothing; pauses for other work.
 import { setImmediate } from 'node:timers/promises';
 import { type FeeFormula, feeAmount } from './amount.ts';
 
@@ -6,7 +6,7 @@ import { type FeeFormula, feeAmount } from './amount.ts';
 export type FeeObservation = {
   readonly amountMinor: bigint;
   readonly feeMinor: bigint;
-  /** How many there are; at least 1. */
+  /** Number of payments; at least 1. */
   readonly payments: number;
 };
 
@@ -15,7 +15,7 @@ export type FittedFee = {
   /** Payments whose fee the formula computes exactly. */
   readonly exactPayments: bigint;
   readonly wouldChargeMinor: bigint;
-  /** The sum of the differences, all counted as positive. */
+  /** The sum of the absolute differences. */
   readonly errorMinor: bigint;
   readonly largestErrorMinor: bigint;
   /** Whether another percentage fits as well, because the payments have too few different amounts. */
@@ -23,15 +23,16 @@ export type FittedFee = {
 };
 
 const MAX_BASIS_POINTS = 10_000;
-/** Every percentage is tried on so many observations, and the best ones on all. */
+/** Observations on which every percentage is tried. */
 const SAMPLE = 48;
+/** The best percentages, which are then tried on all observations. */
 const FINALISTS = 24;
-/** Percentages that are tried before other work of the process gets its turn. */
-const BEFORE_PAUSE = 250;
+/** Percentages between two pauses, in which other work of the process runs. */
+const BETWEEN_PAUSES = 250;
 
 /**
- * The formula with the smallest sum of errors. Of equal ones the simplest: without bounds, without a fixed part, with
- * the rounder percentage. `observations` are not empty.
+ * Returns the formula with the smallest sum of errors. Of equal formulas it prefers one without bounds, then one without a
+ * fixed part, then the rounder percentage. `observations` must not be empty.
  */
 export async function fitFee(observations: readonly FeeObservation[]): Promise<FittedFee> {
   const sorted = observations.toSorted((one, other) => compare(one.amountMinor, other.amountMinor));
@@ -39,7 +40,7 @@ export async function fitFee(observations: readonly FeeObservation[]): Promise<F
   const tried: Candidate[] = [];
   for (let basisPoints = 0; basisPoints <= MAX_BASIS_POINTS; basisPoints++) {
     tried.push(best(candidatesFor(basisPoints, sample)));
-    if (basisPoints % BEFORE_PAUSE === 0) await setImmediate();
+    if (basisPoints % BETWEEN_PAUSES === 0) await setImmediate();
   }
   const finalists: Candidate[] = [];
   for (const { formula } of tried.sort(byError).slice(0, FINALISTS)) {
@@ -63,8 +64,8 @@ function spread(sorted: readonly FeeObservation[]): readonly FeeObservation[] {
 }
 
 /**
- * The formulas of a percentage: the fixed part is the rest of most observations, and the bounds are the fees of most
- * observations above and below it.
+ * The candidate formulas of a percentage. The fixed part is the most frequent rest. The bounds are the most frequent fees
+ * of the observations above and below the formula.
  */
 function candidatesFor(basisPoints: number, observations: readonly FeeObservation[]): Candidate[] {
   const line = { basisPoints, fixedMinor: 0n, minMinor: null, maxMinor: null };
@@ -92,7 +93,7 @@ function fixedParts(rests: readonly bigint[]): bigint[] {
   return [...new Set([0n, mostFrequent(positive) ?? 0n, middle < 0n ? 0n : middle])];
 }
 
-/** Of equally frequent values the first. Undefined for none. */
+/** The first of equally frequent values. Undefined for an empty list. */
 function mostFrequent(values: readonly bigint[]): bigint | undefined {
   const counts = new Map<bigint, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);

@@ -1,6 +1,7 @@
-// Compares the fees by our rules with the fees that providers took, by day and rules.
+// Compares the fees by the rules of the hub with the fees that providers took, by day and rules.
 import { HubError } from '../../errors.ts';
 import type { Database } from '../../storage/database.ts';
+import { DAY_MS } from '../options.ts';
 import { findSlot } from '../slots/admin.ts';
 import type { Period } from './backtest.ts';
 
@@ -15,7 +16,7 @@ export type FeeDrift = {
   readonly paidMinor: bigint;
   /** The fees by the fee lines. */
   readonly expectedMinor: bigint;
-  /** The amounts less what the provider says the vendor receives. */
+  /** The amounts less those that the provider reports the vendor receives. */
   readonly takenMinor: bigint;
   /** Payments whose fees differ. */
   readonly differing: bigint;
@@ -24,11 +25,10 @@ export type FeeDrift = {
 export type AuditFees = (slot: string | undefined, period: Period) => Promise<FeeDrift[]>;
 
 const MAX_DAYS = 400;
-const DAY_MS = 86_400_000;
 
 type Row = Record<Exclude<keyof FeeDrift, 'rules'>, string> & { rules: string[] };
 
-/** Payments that the provider converted to another currency are left out, and those without a received amount. */
+/** Leaves out payments without a received amount, and those that the provider converted to another currency. */
 export function createAuditFees(db: Database): AuditFees {
   /** @throws HubError `period_invalid`, `slot_unknown` */
   return async (slot, { from, to }) => {

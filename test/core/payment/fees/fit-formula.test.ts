@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { type FeeFormula, feeAmount } from '../../../../core/payment/fees/amount.ts';
-import { type FeeObservation, fitFee } from '../../../../core/payment/fees/fit.ts';
+import { type FeeObservation, fitFee } from '../../../../core/payment/fees/fit-formula.ts';
 
 /** Amounts around the bounds of a formula and between them, so that the data shows every part of it. */
 function amountsThatShow(

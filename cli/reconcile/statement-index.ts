@@ -54,10 +54,7 @@ export class StatementIndex {
     const keys = keysOfEntry(entry);
     const isEqual = (line: IndexedLine) =>
       line.minor === amountOf(entry) && line.currency === entry.currency && !line.matched;
-    const found =
-      this.#find(keys, isEqual) ??
-      // By the payment's id alone, the line could be another refund of the same payment.
-      this.#find(entry.kind === 'refund' ? keys.slice(0, 1) : keys, (line) => !line.matched);
+    const found = this.#find(keys, isEqual) ?? this.#findDifferent(entry.kind, keys);
     if (found !== undefined) found.matched = true;
     return found;
   }
@@ -84,6 +81,15 @@ export class StatementIndex {
       line.matched = true;
     }
     return this.#lines.filter(({ matched }) => !matched);
+  }
+
+  /** The line of an entry with another amount. Leaves lines that other entries of the same payment need. */
+  #findDifferent(kind: UsageView['kind'], keys: readonly string[]): IndexedLine | undefined {
+    // A later payment has the id of the first one.
+    if (kind === 'later_payment') return undefined;
+    // By the payment's id alone, the line could be another refund of the same payment.
+    const own = kind === 'refund' ? keys.slice(0, 1) : keys;
+    return this.#find(own, (line) => !line.matched && (kind !== 'reversal' || line.kind === 'reversal'));
   }
 
   #find(keys: readonly string[], isMatch: (line: IndexedLine) => boolean): IndexedLine | undefined {

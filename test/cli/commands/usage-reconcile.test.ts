@@ -192,6 +192,26 @@ describe('hubctl usage reconcile', function () {
     expect(open.missingHere[0]).to.include({ id: 'du_won', kind: 'reversal' });
   });
 
+  it('leaves the line of a refund to its entry if the line of a reversal is missing', async () => {
+    const ref = simulator
+      .payments()
+      .find(({ gateway, state }) => gateway === 'gateway_one' && state === 'reversed');
+    const [header = '', ...lines] = linesOf('gateway_one');
+    const isReversal = (line: string) =>
+      line.startsWith(ref?.merchantTransactionId ?? '-') && line.includes(',reversal,');
+    const reversal = lines.find(isReversal) ?? expect.fail('no reversal');
+    // As for a payment that was refunded in part before.
+    const part = reversal
+      .replace(',reversal,REVERSED,', ',refund,REFUNDED,')
+      .replaceAll(/\d+\.\d\d/g, '0.01');
+    const found = await reconcile(
+      'gateway_one',
+      [header, part, ...lines.filter((line) => line !== reversal)].join('\n'),
+    );
+    expect(found).to.include({ code: 5, differsCount: 0, missingThereCount: 1, missingHereCount: 1 });
+    expect(found.missingThere[0]).to.include({ kind: 'reversal' });
+  });
+
   it('finds another amount, currency and fee, with both values', async () => {
     const [header = '', ...lines] = linesOf('gateway_one');
     const place = (column: string) => header.split(',').indexOf(column);

@@ -195,7 +195,10 @@ describe('hubctl usage reconcile', function () {
   it('leaves the line of a refund to its entry if the line of a reversal is missing', async () => {
     const ref = simulator
       .payments()
-      .find(({ gateway, state }) => gateway === 'gateway_one' && state === 'reversed');
+      .find(
+        ({ gateway, state, amount }) =>
+          gateway === 'gateway_one' && state === 'reversed' && amount.minor === 12_345n,
+      );
     const [header = '', ...lines] = linesOf('gateway_one');
     const isReversal = (line: string) =>
       line.startsWith(ref?.merchantTransactionId ?? '-') && line.includes(',reversal,');

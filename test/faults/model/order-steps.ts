@@ -1,5 +1,4 @@
 // Random steps of a shop on two hubs: purchases, payments, reversals, changes of what is sold, and kills.
-import { setTimeout as pause } from 'node:timers/promises';
 import { ConnectError } from '@connectrpc/connect';
 import fc from 'fast-check';
 import type { FaultKind } from '../../../cli/simulator/faults.ts';
@@ -9,6 +8,7 @@ import { type Bought, paymentOf } from '../load/payment-fixture.ts';
 import { KINDS, purchaseOf, type Shop, termsOf } from '../load/shop.ts';
 import type { Cluster, HubClients } from '../scenes/cluster.ts';
 import { pick, someHub } from './event-fixture.ts';
+import { runSteps } from './run-steps.ts';
 
 /** A purchase, and what the customer and the provider did with its payment. */
 export type ModelPurchase = Bought & {
@@ -84,28 +84,13 @@ export const orderSteps = (count: number) =>
     fc.array(fc.record({ step, thenMs: fc.nat(50) }), { minLength: count, maxLength: count, size: 'max' }),
   );
 
-/** At most so many steps at once: on a busy machine they would run before the purchases they are about. */
-const AT_ONCE = 12;
-
-/** Runs steps one after another; their work continues. Resolves at the end of all. */
-export async function runOrderSteps(
+export function runOrderSteps(
   fixture: OrderFixture,
   plan: readonly { readonly step: Step; readonly thenMs: number }[],
 ): Promise<void> {
-  const underWay = new Set<Promise<unknown>>();
-  const surprises: unknown[] = [];
-  for (const { step: next, thenMs } of plan) {
-    const work: Promise<unknown> = runStep(fixture, next)
-      .catch((error) => {
-        if (!(error instanceof ConnectError)) surprises.push(error); // refused, or its hub was killed
-      })
-      .finally(() => underWay.delete(work));
-    underWay.add(work);
-    await pause(thenMs);
-    while (underWay.size >= AT_ONCE) await Promise.race(underWay);
-  }
-  await Promise.all(underWay);
-  if (surprises.length > 0) throw new AggregateError(surprises, `${surprises}`);
+  // Refused, or its hub was killed.
+  const isExpected = (error: unknown) => error instanceof ConnectError;
+  return runSteps(plan, (step) => runStep(fixture, step), isExpected);
 }
 
 async function runStep(fixture: OrderFixture, next: Step): Promise<void> {

@@ -1,5 +1,4 @@
 // Random steps of operators and of somebody at the provider who refund the same payments.
-import { setTimeout as pause } from 'node:timers/promises';
 import { ConnectError } from '@connectrpc/connect';
 import fc from 'fast-check';
 import { SimulatorError } from '../../../cli/simulator/payment.ts';
@@ -9,6 +8,7 @@ import { isRefusal, paymentOf } from '../load/payment-fixture.ts';
 import { addRefundFault } from '../load/refund-load.ts';
 import type { Cluster } from '../scenes/cluster.ts';
 import { pick, someHub } from './event-fixture.ts';
+import { runSteps } from './run-steps.ts';
 
 export type RefundFixture = {
   readonly cluster: Cluster;
@@ -59,28 +59,13 @@ export const refundSteps = (count: number) =>
     fc.array(fc.record({ step, thenMs: fc.nat(60) }), { minLength: count, maxLength: count, size: 'max' }),
   );
 
-const AT_ONCE = 12;
-
-/** Runs steps one after another; their work continues. Resolves at the end of all. */
-export async function runRefundSteps(
+export function runRefundSteps(
   fixture: RefundFixture,
   plan: readonly { readonly step: Step; readonly thenMs: number }[],
 ): Promise<void> {
-  const underWay = new Set<Promise<unknown>>();
-  const surprises: unknown[] = [];
-  for (const { step: next, thenMs } of plan) {
-    const work: Promise<unknown> = runStep(fixture, next)
-      .catch((error) => {
-        // Refused by a hub, or by the provider.
-        if (!(error instanceof ConnectError || error instanceof SimulatorError)) surprises.push(error);
-      })
-      .finally(() => underWay.delete(work));
-    underWay.add(work);
-    await pause(thenMs);
-    while (underWay.size >= AT_ONCE) await Promise.race(underWay);
-  }
-  await Promise.all(underWay);
-  if (surprises.length > 0) throw new AggregateError(surprises, `${surprises}`);
+  // Refused by a hub, or by the provider.
+  const isExpected = (error: unknown) => error instanceof ConnectError || error instanceof SimulatorError;
+  return runSteps(plan, (step) => runStep(fixture, step), isExpected);
 }
 
 async function runStep(fixture: RefundFixture, next: Step): Promise<void> {

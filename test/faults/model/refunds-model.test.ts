@@ -5,20 +5,18 @@ import { ChargeStatus } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { GATEWAYS } from '../../support/hub/payment.ts';
 import { query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
-import { buy, unreconciled } from '../load/payment-fixture.ts';
-import { endRefunds, hurryRefunds } from '../load/refund-load.ts';
+import { buy } from '../load/payment-fixture.ts';
+import { endRefunds } from '../load/refund-load.ts';
 import { KINDS, openShop, purchaseOf, slugOf } from '../load/shop.ts';
 import { type Cluster, startCluster } from '../scenes/cluster.ts';
 import { someHub } from './event-fixture.ts';
-import { orderTrouble } from './order-books.ts';
 import { type RefundFixture, refundSteps, runRefundSteps } from './refund-steps.ts';
+import { untilBooksAgree } from './until-books-agree.ts';
 
 const STEPS = Number(process.env['HUB_TEST_STEPS'] ?? 80);
 const SEED = Number(process.env['HUB_TEST_SEED'] ?? Date.now() % 2 ** 31);
 const SESSIONS = 12;
 const REST_MS = 60_000;
-/** Between two looks for refunds at the end. */
-const HURRY_MS = 2_000;
 
 describe('refunds at two hubs', function () {
   this.timeout(120_000 + STEPS * 200);
@@ -36,23 +34,7 @@ describe('refunds at two hubs', function () {
     endRefunds(cluster);
     await cluster.simulator.idle();
 
-    let trouble: string[] = [];
-    let hurriedAt = Number.NEGATIVE_INFINITY;
-    const atRest = async (): Promise<boolean> => {
-      if (performance.now() - hurriedAt > HURRY_MS) {
-        await hurryRefunds(cluster);
-        hurriedAt = performance.now();
-      }
-      trouble = [
-        ...(await unreconciled(cluster)),
-        ...(await orderTrouble(cluster.databaseUrl, shop.licenses)),
-        ...cluster.deaths,
-      ];
-      return trouble.length === 0;
-    };
-    await until(atRest, 'the books agree', REST_MS).catch((error) => {
-      throw new Error([error.message, ...trouble.slice(0, 20)].join('\n'));
-    });
+    expect(await untilBooksAgree(cluster, shop.licenses, REST_MS)).to.deep.equal([]);
     expect(fixture.torn, 'repeated requests with several refunds').to.deep.equal([]);
     const [booked] = await query<{ minor: string }>(
       cluster.databaseUrl,

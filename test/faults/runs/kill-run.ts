@@ -6,14 +6,14 @@ import type { ChargeSession } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { GATEWAYS } from '../../support/hub/payment.ts';
 import { query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
-import { type Bought, buy, paymentOf, unreconciled } from '../load/payment-fixture.ts';
-import { endRefunds, hurryRefunds, playRefunds, STORIES } from '../load/refund-load.ts';
+import { type Bought, buy, paymentOf } from '../load/payment-fixture.ts';
+import { endRefunds, playRefunds, STORIES } from '../load/refund-load.ts';
 import { type LicensedSession, readKeys, refundedKeyTrouble } from '../load/refunded-keys.ts';
 import { bringMissingCallbacks, readDuplicates, standingPayments } from '../load/second-payments.ts';
 import { KINDS, keyTrouble, openShop, purchaseOf, type Shop, slugOf } from '../load/shop.ts';
-import { orderTrouble } from '../model/order-books.ts';
 import { readSessions, totalsByCurrency } from '../model/reconcile.ts';
 import { isTakenAway, refundedAmounts } from '../model/refund-books.ts';
+import { untilBooksAgree } from '../model/until-books-agree.ts';
 import { type Cluster, startCluster } from '../scenes/cluster.ts';
 
 export type KillRun = {
@@ -62,8 +62,6 @@ const LOST_EVERY = 10;
 /** The share of sessions with refunds or a reversal, among those that are paid once. */
 const REFUNDED = 0.4;
 const REFUNDS_AT_ONCE = 16;
-/** Between two looks for refunds at the end. */
-const HURRY_MS = 3_000;
 const MAX_DELAY_MS = 300;
 /** The longest time between two kills, on a busy machine. */
 const PAYING_MS = 600_000;
@@ -86,21 +84,11 @@ export async function killWhilePaying(run: KillRun): Promise<KillReport> {
     endRefunds(cluster);
     await cluster.simulator.idle();
     await bringMissingCallbacks(cluster, progress.paidAgain);
-    let trouble: string[] = [];
-    let hurriedAt = Number.NEGATIVE_INFINITY;
-    const atRest = async (): Promise<boolean> => {
-      if (performance.now() - hurriedAt > HURRY_MS) {
-        await hurryRefunds(cluster);
-        hurriedAt = performance.now();
-      }
-      trouble = [
-        ...(await unreconciled(cluster)),
-        ...(await orderTrouble(cluster.databaseUrl, shop.licenses)),
-        ...cluster.deaths,
-      ];
-      return trouble.length === 0;
-    };
-    await until(atRest, 'all is settled', REST_MS + run.sessions * REST_MS_PER_SESSION).catch(() => {}); // the report contains the trouble
+    const trouble = await untilBooksAgree(
+      cluster,
+      shop.licenses,
+      REST_MS + run.sessions * REST_MS_PER_SESSION,
+    );
     trouble.push(...(await trustTrouble(cluster, progress)));
     return { ...(await report(cluster)), trouble, seconds: Math.round((performance.now() - start) / 1000) };
   } finally {

@@ -324,6 +324,8 @@ export const RefundSchema = defineEntity({
     requestHash: p.blob().nullable(),
     /** Why an operator has to review it; empty if nobody has to. */
     reviewReason: p.text().default(''),
+    /** Whether the review is about a partial refund that pays for some of the licenses of an order. */
+    reviewsPart: p.boolean().default(false),
     reviewedAt: p.datetime(3).nullable(),
     resolution: p.text().default(''),
     createdAt: p.datetime(3),

@@ -47,8 +47,8 @@ import type {
   Slot,
   Verification,
 } from './entities.ts';
-import type { FeeBacktest } from './fees/backtest-sums.ts';
 import type { FeeDrift } from './fees/audit.ts';
+import type { FeeBacktest } from './fees/backtest-sums.ts';
 import type { FeeFit } from './fees/fit-rule.ts';
 import type { FeeTerms } from './fees/terms.ts';
 import type { FeePeriod, FeeRuleWithState } from './fees/versions.ts';

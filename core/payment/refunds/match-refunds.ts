@@ -11,6 +11,8 @@ export type RefundUpdate = {
   readonly after: Pick<StoredRefund, 'kind' | 'amount' | 'state' | 'stateReason' | 'gatewayRefundId'> & {
     /** Why an operator has to review it. */
     readonly reviewReason?: string | undefined;
+    /** Whether it is reviewed because it pays for some of the licenses of an order. */
+    readonly reviewsPart?: true;
     readonly missingSince?: Date | undefined;
     /** The provider does not have the refund: request it again. */
     readonly requestAgain?: true;

@@ -139,16 +139,42 @@ async function changeOrder(
       at,
       actor: SETTLEMENT,
     });
-    return { refunds, orders };
+    return { refunds, orders: withChanges(orders, await closePartReviews(client, session, at)) };
   }
   const reviewReason = await sales.reviewPartialRefund(client, session.id, refundedMinor);
   if (reviewReason === undefined) return { refunds, orders: NO_CHANGES };
-  const reviewed = refunds.map((refund) =>
-    refund === last
-      ? { ...refund, after: { ...refund.after, reviewReason: refund.after.reviewReason ?? reviewReason } }
-      : refund,
+  const closed = await closePartReviews(client, session, at);
+  const reviewed = refunds.map(
+    (refund): RecordedRefund =>
+      refund === last && refund.after.reviewReason === undefined
+        ? { ...refund, after: { ...refund.after, reviewReason, reviewsPart: true } }
+        : refund,
   );
-  return { refunds: reviewed, orders: NO_CHANGES };
+  return { refunds: reviewed, orders: withChanges(NO_CHANGES, closed) };
+}
+
+function withChanges(orders: Fulfillment, changes: readonly Change[]): Fulfillment {
+  return { ...orders, changes: [...orders.changes, ...changes] };
+}
+
+/** A later refund asks again about all that was refunded, or refunds all. */
+async function closePartReviews(client: PoolClient, { id }: StoredSession, at: Date): Promise<Change[]> {
+  const resolution = 'a later refund of the payment replaces this review';
+  const { rows } = await client.query<{ id: string; reviewReason: string }>({
+    name: 'close_part_reviews',
+    // refund_session_idx
+    text: `update refund set reviewed_at = $2, resolution = $3
+           where session_id = $1 and reviews_part and reviewed_at is null
+           returning id, review_reason as "reviewReason"`,
+    values: [id, at, resolution],
+  });
+  return rows.map((refund) => ({
+    action: 'refund.resolve',
+    subject: formatId('rfd', refund.id),
+    before: { reviewed: false },
+    after: { reviewed: true, resolution },
+    detail: { review: refund.reviewReason },
+  }));
 }
 
 /** Whether the refund pays back the session's present payment, in its currency. */

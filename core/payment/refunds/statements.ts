@@ -21,13 +21,14 @@ export function insertRefunds(session: StoredSession, rows: readonly RefundRow[]
   return {
     text: `insert into refund (id, session_id, slot_id, gateway, gateway_transaction_id, kind, origin,
              amount_minor, currency, reason, state, state_reason, gateway_refund_id, review_reason,
-             created_at, finished_at, next_check_at)
+             reviews_part,             created_at, finished_at, next_check_at)
            select t.id, $1::uuid, $2::uuid, $3, $4, t.kind, 'provider', t.amount_minor, t.currency, '', t.state,
-             t.state_reason, t.gateway_refund_id, coalesce(t.review_reason, ''), $5::timestamptz,
+             t.state_reason, t.gateway_refund_id, coalesce(t.review_reason, ''), t.reviews_part, $5::timestamptz,
              case when t.state <> 'pending' then $5::timestamptz end, t.next_check_at
            from jsonb_to_recordset($6::jsonb) as t (
              id uuid, kind text, amount_minor bigint, currency text, state text, state_reason text,
-             gateway_refund_id text, review_reason text, next_check_at timestamptz)`,
+             gateway_refund_id text, review_reason text, reviews_part boolean,
+             next_check_at timestamptz)`,
     values: [
       session.id,
       session.slotId,
@@ -47,6 +48,7 @@ export function updateRefunds(rows: readonly RefundRow[], at: Date): Write {
                state_reason = t.state_reason,
                gateway_refund_id = coalesce(t.gateway_refund_id, r.gateway_refund_id),
                review_reason = coalesce(t.review_reason, r.review_reason),
+               reviews_part = case when t.review_reason is null then r.reviews_part else t.reviews_part end,
                reviewed_at = case when t.review_reason is null then r.reviewed_at end,
                resolution = case when t.review_reason is null then r.resolution else '' end,
                finished_at = case when t.state = 'pending' then null
@@ -55,7 +57,8 @@ export function updateRefunds(rows: readonly RefundRow[], at: Date): Write {
                missing_since = t.missing_since, next_check_at = t.next_check_at, checks = r.checks + 1
            from jsonb_to_recordset($1::jsonb) as t (
              id uuid, kind text, amount_minor bigint, currency text, state text, state_reason text,
-             gateway_refund_id text, review_reason text, missing_since timestamptz, next_check_at timestamptz,
+             gateway_refund_id text, review_reason text, reviews_part boolean,
+             missing_since timestamptz, next_check_at timestamptz,
              request_again boolean)
            where r.id = t.id and r.id = any($3::uuid[])`,
     values: [JSON.stringify(rows.map(rowOf)), at, rows.map(({ refund }) => refund.id)],
@@ -81,6 +84,7 @@ function rowOf({ refund: { id, after }, nextCheckAt }: RefundRow) {
     state_reason: after.stateReason,
     gateway_refund_id: after.gatewayRefundId,
     review_reason: after.reviewReason,
+    reviews_part: after.reviewsPart ?? false,
     missing_since: after.missingSince,
     next_check_at: nextCheckAt,
     request_again: after.requestAgain ?? false,

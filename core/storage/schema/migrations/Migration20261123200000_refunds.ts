@@ -48,6 +48,7 @@ export class Migration20261123200000_refunds extends Migration {
         idempotency_key text,
         request_hash bytea,
         review_reason text not null default '',
+        reviews_part boolean not null default false,
         reviewed_at timestamptz(3),
         resolution text not null default '',
         created_at timestamptz(3) not null,

@@ -262,8 +262,11 @@ describe('a reversed payment of an order', function () {
       `the refunds of order ${order.orderId} cover the price of 2 of 3 licenses`,
     );
     expect((await orderOf(sales, sessionId)).state).to.equal(OrderState.FULFILLED);
+    const inReview = async () => (await refunds.listRefunds({ sessionId, needsReview: true })).refunds.length;
+    expect(await inReview()).to.equal(1);
 
     expect(await refund()).to.equal('');
+    expect(await inReview(), 'a full refund leaves nothing to decide').to.equal(0);
     const refunded = await orderOf(sales, sessionId);
     expect(refunded).to.include({ state: OrderState.REFUNDED, reason: 'the payment was refunded' });
     for (const { licenseId } of refunded.licenses) {

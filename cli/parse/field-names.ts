@@ -18,7 +18,11 @@ export function givenFor(command: Command, field: string): Given | undefined {
   const innermost = innermostOf(field);
   const joined = field.replace(/\.(\w)/g, (_, letter: string) => letter.toUpperCase());
   const names = [joined, TYPED_AS[innermost] ?? innermost];
-  const option = command.options.find((each) => names.includes(each.attributeName()));
+  const option =
+    command.options.find((each) => names.includes(each.attributeName())) ??
+    (innermost === 'catalogPrices'
+      ? command.options.find((each) => isCatalogPrice(command, each))
+      : undefined);
   if (option?.long) {
     const value: unknown = command.getOptionValue(option.attributeName());
     return { name: option.long, isOption: true, value, kind: kindOf(option) };
@@ -30,6 +34,12 @@ export function givenFor(command: Command, field: string): Given | undefined {
   if (argument === undefined) return undefined;
   const value: unknown = command.processedArgs[index];
   return { name: argument.name(), isOption: false, value, kind: kindOf(argument) };
+}
+
+/** Whether it names prices in the catalog of a gateway: each gateway with a catalog has an option of its own. */
+function isCatalogPrice(command: Command, option: Option): boolean {
+  const name = option.attributeName();
+  return /^(?!remove)\w+Price$/.test(name) && command.getOptionValue(name) !== undefined;
 }
 
 /** The placeholder in angle brackets: `app` of `--app <app>`. */

@@ -21,8 +21,12 @@ export async function checkCatalogPrices(
     .map(({ gateway, price }) => ({ gateway, price }))
     .sort((one, other) => (textOf(one) < textOf(other) ? -1 : 1));
   for (const [index, each] of sorted.entries()) {
-    const isSold = DRIVERS.some(({ gateway, catalog }) => gateway === each.gateway && catalog !== undefined);
-    if (!isSold) throw refused(`${JSON.stringify(each.gateway)} is not a gateway with a catalog of prices`);
+    const catalog = DRIVERS.find(({ gateway }) => gateway === each.gateway)?.catalog;
+    if (catalog === undefined)
+      throw refused(`${JSON.stringify(each.gateway)} is not a gateway with a catalog of prices`);
+    const { pattern, example } = catalog.priceIds;
+    if (!pattern.test(each.price))
+      throw refused(`${JSON.stringify(each.price)} is not the id of a price: write one such as ${example}`);
     const before = sorted[index - 1];
     if (before !== undefined && textOf(before) === textOf(each))
       throw refused(`${each.price} is named twice`);

@@ -120,6 +120,9 @@ export type RefundCalls = {
 };
 
 export type CatalogCalls = {
+  /** The form of the ids of prices, and an example for people. */
+  readonly priceIds: { readonly pattern: RegExp; readonly example: string };
+
   /**
    * Reads a payment that the hub did not start. Returns undefined unless it is a completed payment of one price of the
    * catalog. Sends queries only.

@@ -43,6 +43,7 @@ export function redactSecrets(driver: PaymentDriver): PaymentDriver {
 
 function redactCatalog(catalog: CatalogCalls): CatalogCalls {
   return {
+    ...catalog,
     findSale: (access, providerPaymentId) =>
       withRedaction(access, (own) => catalog.findSale(own, providerPaymentId)),
   };

@@ -30,6 +30,7 @@ const NOT_DRIVEN = [
   'advance_check', // moves the next check of a session forward; a session by its id
   'advance_verification', // a session with counted callbacks is locked; a session by its id
   'allocate_locked_seats', // another transaction has locked a license; a license by its id
+  'close_part_reviews', // a refund of an order; the refunds of a session by an index
   'expired_licenses', // every 30 seconds; licenses by an index of their expiry
   'expiring_licenses', // the same
   'find_certificate_caller', // a client certificate: one small table

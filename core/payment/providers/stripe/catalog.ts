@@ -7,6 +7,8 @@ import { findInStripe } from './client.ts';
 import { HUB_SESSION } from './metadata.ts';
 
 export const catalog: CatalogCalls = {
+  priceIds: { pattern: /^price_\w+$/, example: 'price_1MoBy5LkdIwHu7ixZhnattbh' },
+
   findSale: (access, id) =>
     recordStep(
       access,

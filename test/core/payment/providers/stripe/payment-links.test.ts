@@ -126,17 +126,18 @@ describe('a purchase by a payment link of Stripe', () => {
     for (const terms of [
       { catalogPrices: [price] },
       { catalogPrices: [{ gateway: 'gateway_one', price: 'x' }] },
+      { catalogPrices: [{ ...price, price: 'prod_pro' }] },
       {
         catalogPrices: [
-          { ...price, price: 'twice' },
-          { ...price, price: 'twice' },
+          { ...price, price: 'price_twice' },
+          { ...price, price: 'price_twice' },
         ],
       },
-      { catalogPrices: [{ ...price, price: 'more' }], grant: renewal },
+      { catalogPrices: [{ ...price, price: 'price_more' }], grant: renewal },
     ]) {
       const refusal = await createOffer(sales, 'another', terms).catch((error) => String(error));
       expect(refusal, JSON.stringify(terms)).to.match(
-        /names price_pro already|not a gateway with a catalog|named twice|only offers of new licenses/,
+        /names price_pro already|not a gateway with a catalog|named twice|only offers of new licenses|"prod_pro" is not the id of a price/,
       );
     }
     const { offer: current } = await sales.offers.getOffer({ offer });

@@ -152,7 +152,7 @@ const CHECKS: readonly Check[] = [
   },
   {
     check: 'fees',
-    well: 'providers take the fees of the fee rules, or do not say what they take',
+    well: 'no slot with at least 20 payments in the last day shows fees other than those of the fee rules',
     trouble: ({ extreme }) => {
       const ratio = extreme('max', 'hub_fee_drift_ratio') ?? 0;
       if (ratio <= 0.001) return undefined;

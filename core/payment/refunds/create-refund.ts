@@ -92,9 +92,13 @@ async function refundAmount(
 ): Promise<Money> {
   const { status, gateway, amount: paid, refundedMinor } = session;
   if (status !== 'success') {
-    throw new HubError('session_not_refundable', `the session is not paid: its status is ${status}`, {
-      field: 'sessionId',
-    });
+    throw new HubError(
+      'session_not_refundable',
+      `only a paid session can be refunded: the status of this one is ${status}`,
+      {
+        field: 'sessionId',
+      },
+    );
   }
   if (driverOf(gateway).refunds === undefined) {
     throw new HubError(

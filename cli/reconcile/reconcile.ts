@@ -71,7 +71,8 @@ export async function reconcile(commandContext: CommandContext, options: Reconci
   if (!out.json() && findingsOf(view).length > 0) await out.list([findingsOf(view)], FINDING_COLUMNS);
   await out.record(view, RECONCILIATION_COLUMNS);
   if (view.feesNotCompared > 0 && options.fees !== 'none') {
-    out.note(`The fees of ${view.feesNotCompared} payments were not compared: one side does not have them.`);
+    const payments = view.feesNotCompared === 1 ? '1 payment' : `${view.feesNotCompared} payments`;
+    out.note(`The fees of ${payments} were not compared: the statement or the hub does not have them.`);
   }
   if (view.agrees) return;
   const findings = view.missingHereCount + view.missingThereCount + view.differsCount;

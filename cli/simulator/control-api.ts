@@ -55,7 +55,7 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map([
   command(
     'statement',
     'gateway',
-    "the provider's statement of its payments, as CSV",
+    "the provider's statement of its payments, as CSV in the member `csv` of the response",
     (controls, { gateway }) => ({
       csv: statementOf(controls, oneOf(gateway, 'gateway', GATEWAYS)),
     }),

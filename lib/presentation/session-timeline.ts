@@ -183,7 +183,8 @@ function usageLines(entry: UsageLog): SessionEvent[] {
 
 function refundLine({ createdAt, kind, origin, refundId, amount, reason, ...refund }: Refund): SessionEvent {
   const began = origin === REFUND_ORIGINS.hub ? 'requested' : 'found';
-  const why = refund.state === REFUND_STATES.pending ? refund.stateReason : reason;
+  const state = refund.state === REFUND_STATES.pending ? refund.stateReason : '';
+  const why = [reason, state].filter((text) => text !== '').join('; ');
   return {
     at: createdAt,
     kind: 'money',

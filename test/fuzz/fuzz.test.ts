@@ -6,7 +6,7 @@ import { gatewayRoutes } from '../../gateway/server/server.ts';
 import { contractServices } from '../core/access/contract-services.ts';
 import { type FuzzReport, fuzz } from './run-fuzz.ts';
 
-const RUNS = Number(process.env['HUB_FUZZ_RUNS'] ?? 1_500);
+const RUNS = Number(process.env['HUB_FUZZ_RUNS'] ?? 2_000);
 /**
  * The seed is fixed, so that a failure points to the change. npm run fuzz uses new seeds to find new defects.
  */

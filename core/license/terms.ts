@@ -15,8 +15,10 @@ export type LicenseTerms = {
   readonly limits: Limits | null;
   readonly profileLimits: Limits | null;
   readonly features: readonly string[];
-  /** The entries of the license's metadata that signed copies contain; null if there are none. */
-  readonly signedMetadata: Metadata | null;
+  /** Null if `signedMetadata` is empty. */
+  readonly metadata: Metadata | null;
+  /** Names of the entries of `metadata` that signed copies contain. */
+  readonly signedMetadata: readonly string[];
   readonly leaseDays: number | null;
   readonly expiresAtMs: number | null;
   readonly graceDays: number;
@@ -25,21 +27,6 @@ export type LicenseTerms = {
   /** Id of the app's active signing key. */
   readonly kid: string;
 };
-
-/** The columns of `LicenseTerms`, and the joins they need; `l` is the license. */
-export const TERMS = `
-  l.id as "licenseId", a.slug as app, nullif(c.name, '') as customer, l.limits,
-  p.limits as "profileLimits", l.features,
-  case when l.signed_metadata <> '{}' then
-    (select jsonb_object_agg(key, value) from jsonb_each(l.metadata) where key = any(l.signed_metadata))
-  end as "signedMetadata",
-  l.lease_days as "leaseDays", (extract(epoch from l.expires_at) * 1000)::float8 as "expiresAtMs",
-  l.grace_days as "graceDays", l.terms_version as "termsVersion", k.kid`;
-export const TERMS_JOINS = `
-  join app a on a.id = l.app_id
-  join signing_key k on k.app_id = l.app_id and k.retired_at is null
-  left join limit_profile p on p.id = l.limit_profile_id
-  left join customer c on c.id = l.customer_id`;
 
 /** Times are in milliseconds since the epoch. */
 type LicenseFacts = {

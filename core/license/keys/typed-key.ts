@@ -18,7 +18,8 @@ export function createHashTypedKey(pepper: Pick<ImportPepper, 'find'>): HashType
     if (normalized !== undefined) return [hashLicenseKey(normalized)];
     const exact = licenseKey.trim();
     const folded = foldKey(licenseKey);
-    const forms = [...new Set([exact, folded])].filter((form) => PRINTABLE_ASCII.test(form));
+    const possible = isCaseSensitive(exact) ? [exact, folded] : [folded];
+    const forms = possible.filter((form) => PRINTABLE_ASCII.test(form));
     if (forms.length === 0) return [];
     const secret = await pepper.find();
     return secret === undefined ? [] : forms.map((form) => hmac(secret, form));
@@ -35,8 +36,15 @@ export function storedForm(
     return { keyHash: hashLicenseKey(normalized), keyHint: licenseKeyHint(normalized) };
   }
   const exact = licenseKey.trim();
-  const isCaseSensitive = /[a-z]/.test(exact) && /[A-Z]/.test(exact);
-  return { keyHash: hmac(pepper, isCaseSensitive ? exact : foldKey(exact)), keyHint: importedKeyHint(exact) };
+  return {
+    keyHash: hmac(pepper, isCaseSensitive(exact) ? exact : foldKey(exact)),
+    keyHint: importedKeyHint(exact),
+  };
+}
+
+/** Whether the key has both upper-case and lower-case letters. */
+function isCaseSensitive(licenseKey: string): boolean {
+  return /[a-z]/.test(licenseKey) && /[A-Z]/.test(licenseKey);
 }
 
 /** Whether anything of the key is left without its spaces and dashes. */

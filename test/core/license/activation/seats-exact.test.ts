@@ -20,7 +20,7 @@ describe('the seats of a license', () => {
   let neighbors: HubProcess[] = [];
   let ownDir: string;
   before(async function () {
-    this.timeout(30_000);
+    this.timeout(60_000);
     hub = await startHub();
     ownDir = await mkdtemp(join(tmpdir(), 'hub-test-'));
     // Two processes of their own on the same database, with the master key of the first hub.
@@ -87,7 +87,7 @@ describe('the seats of a license', () => {
   });
 
   it('match the stored count when a hub is killed during activations and releases', async function () {
-    this.timeout(30_000);
+    this.timeout(60_000);
     const { licenseId, licenseKey } = await issueLicense(hub.admin, { seatLimit: -1 });
     const victim = await startNeighbor('victim');
     const exited = once(victim.child, 'exit');

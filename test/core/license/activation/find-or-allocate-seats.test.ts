@@ -3,11 +3,12 @@ import { expect } from 'chai';
 import pg from 'pg';
 import { parseId } from '../../../../core/ids.ts';
 import {
-  type AllocateOptions,
-  type Allocation,
-  allocateSeats,
+  findOrAllocateSeats,
+  type LicenseWithSeat,
+  type SeatOptions,
   type SeatRequest,
-} from '../../../../core/license/activation/allocate-seats.ts';
+} from '../../../../core/license/activation/find-or-allocate-seats.ts';
+import { hashLicenseKey, normalizeLicenseKey } from '../../../../core/license/keys/license-key.ts';
 import { SigningKeyState } from '../../../../gen/hub/license/v1/license_pb.ts';
 import { startHub, type TestHub } from '../../../support/hub/hub.ts';
 import { issueLicense, miscounted, type TestLicense } from '../../../support/hub/license.ts';
@@ -25,23 +26,28 @@ describe('allocating seats', () => {
     await hub.stop();
   });
 
-  function requestFor({ licenseId }: TestLicense, machineFingerprint: string): SeatRequest {
+  function requestFor({ licenseKey }: TestLicense, machineFingerprint: string): SeatRequest {
     return {
-      licenseId: parseId('lic', licenseId) ?? '',
+      keyHash: hashLicenseKey(normalizeLicenseKey(licenseKey) ?? ''),
       machineFingerprint,
       machineLabel: '',
       appVersion: '',
     };
   }
 
-  function options(): AllocateOptions {
+  function options(): SeatOptions {
     return { pool, clock: () => new Date(), seatsTaken: { inc() {} } };
   }
 
   /** Messages of errors; undefined if not allocated. */
-  async function allocate(requests: readonly SeatRequest[]): Promise<(Allocation | string | undefined)[]> {
-    const results = await allocateSeats(requests, 'wait', options());
-    return results.map((result) => (result instanceof Error ? result.message : result));
+  async function allocate(
+    requests: readonly SeatRequest[],
+  ): Promise<(LicenseWithSeat | string | undefined)[]> {
+    const results = await findOrAllocateSeats(requests, 'wait', options());
+    return results.map((result) => {
+      if (result instanceof Error) return result.message;
+      return result.newSeat && result.license;
+    });
   }
 
   it('returns the terms of the license under its lock', async () => {
@@ -56,15 +62,13 @@ describe('allocating seats', () => {
     const { app } = await hub.admin.getApp({ app: license.app });
 
     const [allocation] = await allocate([request]);
-    expect(allocation)
-      .to.have.property('license')
-      .that.deep.includes({
-        licenseId: request.licenseId,
-        app: license.app,
-        customer: 'Grace',
-        leaseDays: 9,
-        kid: app?.signingKeys.find(({ state }) => state === SigningKeyState.ACTIVE)?.kid,
-      });
+    expect(allocation).to.deep.include({
+      licenseId: parseId('lic', license.licenseId),
+      app: license.app,
+      customer: 'Grace',
+      leaseDays: 9,
+      kid: app?.signingKeys.find(({ state }) => state === SigningKeyState.ACTIVE)?.kid,
+    });
   });
 
   it('allocates nothing on a revoked, expired or full license', async () => {
@@ -90,15 +94,16 @@ describe('allocating seats', () => {
     const requests = licenses.map((license) => requestFor(license, 'machine'));
     const holder = await pool.connect();
     await holder.query('begin');
-    await holder.query('select from license where id = $1 for update', [requests[0]?.licenseId]);
-    const [locked, free] = await allocateSeats(requests, 'skip', options());
-    expect(locked).to.equal(undefined);
-    expect(free).to.have.property('seatId');
+    await holder.query('select from license where key_hash = $1 for update', [requests[0]?.keyHash]);
+    const [locked, free] = await findOrAllocateSeats(requests, 'skip', options());
+    expect(locked).to.have.nested.property('license.seatId').that.is.null;
+    expect(locked).to.have.property('newSeat').that.is.undefined;
+    expect(free).to.have.nested.property('newSeat.isOutdated', false);
 
-    const waiting = allocateSeats(requests.slice(0, 1), 'wait', options());
+    const waiting = findOrAllocateSeats(requests.slice(0, 1), 'wait', options());
     await holder.query('commit');
     holder.release();
-    expect((await waiting)[0]).to.have.property('seatId');
+    expect((await waiting)[0]).to.have.nested.property('newSeat.isOutdated', false);
   });
 
   it('seats the rest of a batch when the database rejects one machine', async () => {
@@ -120,7 +125,7 @@ describe('allocating seats', () => {
 
     const [one, cursed, other] = await allocate(requests);
     expect(cursed).to.equal('it is cursed');
-    for (const allocation of [one, other]) expect(allocation).to.have.property('seatId');
+    for (const allocation of [one, other]) expect(allocation).to.have.property('licenseId');
     expect(await miscounted(hub.databaseUrl)).to.deep.equal([]);
   });
 

@@ -1,0 +1,166 @@
+// Finds the licenses of keys and the seats of machines, and allocates seats to machines that have none, without
+// exceeding the seat limits. All requests of a batch share one statement, and so one round trip.
+import type { Pool } from 'pg';
+import type { Counter } from 'prom-client';
+import type { Clock } from '../../clock.ts';
+import { newUuid } from '../../ids.ts';
+import { inTransaction, mayBeCausedByOneItem } from '../../storage/sql/transaction.ts';
+import type { LicenseTerms } from '../terms.ts';
+
+export type SeatRequest = {
+  readonly keyHash: Buffer;
+  readonly machineFingerprint: string;
+  readonly machineLabel: string;
+  readonly appVersion: string;
+};
+
+/** A license and the active seat of one machine. */
+export type LicenseWithSeat = LicenseTerms & {
+  /** -1 means unlimited. */
+  readonly seatLimit: number;
+  /** Number of active seats; a new seat does not count yet. */
+  readonly used: number;
+  readonly revoked: boolean;
+  readonly suspended: boolean;
+  /** The seat that the machine had; null if it had none; then the next three are null too. */
+  readonly seatId: string | null;
+  readonly machineLabel: string | null;
+  readonly appVersion: string | null;
+  readonly lastSeenAtMs: number | null;
+};
+
+export type Found = {
+  /** Undefined if no license has the key. */
+  readonly license: LicenseWithSeat | undefined;
+  /** The seat that the machine got. */
+  readonly newSeat: NewSeat | undefined;
+  readonly at: Date;
+};
+
+/** `isOutdated`: the terms of the license changed after `license` was read, and before the seat was allocated. */
+export type NewSeat = { readonly seatId: string; readonly isOutdated: boolean };
+
+/**
+ * What to do about a license that another transaction has locked: allocate none of its seats, or wait for 1 s.
+ */
+export type OnLocked = 'skip' | 'wait';
+
+export type SeatOptions = {
+  readonly pool: Pool;
+  readonly clock: Clock;
+  /** Counts new seats. */
+  readonly seatsTaken: Counter.Internal;
+};
+
+const LOCK_TIMEOUT_MS = 1_000;
+
+/**
+ * Returns one result per request, in order. A machine without a seat gets none if the license is revoked, suspended,
+ * expired or full, or if the license or its seats change at the same time. If a batch fails, each request is tried in
+ * a batch of its own.
+ */
+export async function findOrAllocateSeats(
+  requests: readonly SeatRequest[],
+  onLocked: OnLocked,
+  options: SeatOptions,
+): Promise<readonly (Found | Error)[]> {
+  try {
+    return await runBatch(requests, onLocked, options);
+  } catch (error) {
+    if (requests.length === 1 || !mayBeCausedByOneItem(error)) throw error;
+    const alone = requests.map((request) => runBatch([request], onLocked, options));
+    return (await Promise.allSettled(alone)).map((result) =>
+      result.status === 'fulfilled' ? (result.value[0] as Found) : result.reason,
+    );
+  }
+}
+
+async function runBatch(
+  requests: readonly SeatRequest[],
+  onLocked: OnLocked,
+  { pool, clock, seatsTaken }: SeatOptions,
+): Promise<Found[]> {
+  const at = clock();
+  const newSeatIds = requests.map(() => newUuid());
+  const keyHashes = requests.map(({ keyHash }) => keyHash);
+  const query = {
+    name: 'find_or_allocate_seats',
+    text: FIND_OR_ALLOCATE,
+    values: [
+      newSeatIds,
+      keyHashes,
+      requests.map(({ machineFingerprint }) => machineFingerprint),
+      requests.map(({ machineLabel }) => machineLabel),
+      requests.map(({ appVersion }) => appVersion),
+      at,
+    ],
+  };
+  type Row = LicenseWithSeat & { readonly position: string; readonly allocated: LockedTerms | null };
+  const { rows } =
+    onLocked === 'skip'
+      ? await pool.query<Row>(query)
+      : await inTransaction(
+          pool,
+          async (client) => {
+            await client.query({ name: 'lock_licenses', text: LOCK, values: [keyHashes] });
+            return client.query<Row>(query);
+          },
+          { lockTimeoutMs: LOCK_TIMEOUT_MS },
+        );
+  const found: Found[] = requests.map(() => ({ license: undefined, newSeat: undefined, at }));
+  for (const license of rows) {
+    const index = Number(license.position) - 1;
+    const { allocated, termsVersion, expiresAtMs } = license;
+    if (allocated !== null) seatsTaken.inc();
+    const newSeat = allocated && {
+      seatId: newSeatIds[index] as string,
+      isOutdated: allocated.version !== termsVersion || allocated.endsAtMs !== expiresAtMs,
+    };
+    found[index] = { license, newSeat: newSeat ?? undefined, at };
+  }
+  return found;
+}
+
+/** The terms of a license under its lock. */
+type LockedTerms = { readonly version: number; readonly endsAtMs: number | null };
+
+/** license_key_hash_key */
+const LOCK = 'select from license where key_hash = any($1) order by id for no key update';
+
+/**
+ * Uses license_key_hash_key, app_pkey, signing_key_active_key, limit_profile_pkey, customer_pkey and
+ * seat_active_key.
+ *
+ * PostgreSQL runs the subquery that calls `allocate_seats` when it reaches the first machine without a seat, and only
+ * once. The function sees the latest version of each license, and the other columns the snapshot of this statement.
+ */
+const FIND_OR_ALLOCATE = `
+  select t.position, l.id as "licenseId", a.slug as app, nullif(c.name, '') as customer, l.limits,
+         p.limits as "profileLimits", l.features,
+         case when l.signed_metadata <> '{}' then l.metadata end as metadata, l.signed_metadata as "signedMetadata",
+         l.lease_days as "leaseDays",
+         -- As the trigger seat_counted_added sets it with the first seat.
+         (extract(epoch from coalesce(l.expires_at, ($6::timestamptz at time zone 'UTC' + l.valid_for)
+           at time zone 'UTC')) * 1000)::float8 as "expiresAtMs",
+         l.grace_days as "graceDays", l.terms_version as "termsVersion", k.kid,
+         l.seat_limit as "seatLimit", l.seats_used as used,
+         l.revoked_at is not null as revoked, l.suspended_at is not null as suspended,
+         s.id as "seatId", s.machine_label as "machineLabel", s.app_version as "appVersion",
+         (extract(epoch from s.last_seen_at) * 1000)::float8 as "lastSeenAtMs",
+         case when s.id is null then (
+           select jsonb_object_agg(seat_id, jsonb_build_object('version', version, 'endsAtMs',
+             (extract(epoch from ends_at) * 1000)::float8))
+           from allocate_seats($1, $2, $3, $4, $5, $6)
+         ) -> t.new_id::text end as allocated
+  from unnest($1::uuid[], $2::bytea[], $3::text[]) with ordinality as t (new_id, key_hash, machine_fingerprint,
+    position)
+  join license l on l.key_hash = t.key_hash
+  join app a on a.id = l.app_id
+  join signing_key k on k.app_id = l.app_id and k.retired_at is null
+  left join limit_profile p on p.id = l.limit_profile_id
+  left join customer c on c.id = l.customer_id
+  left join lateral (
+    -- The limit forces an index scan by license and machine; see check-status.ts.
+    select * from seat where license_id = l.id and machine_fingerprint = t.machine_fingerprint
+                         and released_at is null limit 1
+  ) s on true`;

@@ -1,4 +1,4 @@
-// `npm run bench`: compares the hub with a peer. `npm run bench -- against|bound|bulk|events|scale|start|workers`
+// `npm run bench`: compares the hub with a peer. `npm run bench -- against|bound|bulk|events|scale|start|tail|workers`
 // runs another benchmark.
 import { runNamedProgram } from '../support/run-named-program.ts';
 
@@ -11,6 +11,7 @@ await runNamedProgram(
     ['events', () => import('./events/bench-events.ts')],
     ['scale', () => import('./scale/bench-scale.ts')],
     ['start', () => import('./start/bench-start.ts')],
+    ['tail', () => import('./tail/bench-tail.ts')],
     ['workers', () => import('./workers/bench-workers.ts')],
   ]),
 );

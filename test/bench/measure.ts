@@ -5,7 +5,14 @@ import type { Case } from './cases.ts';
 import { closedLoop, type Throughput } from './load/closed-loop.ts';
 import { type Latency, latencyOf } from './load/latency.ts';
 import { openLoop, type Paced } from './load/open-loop.ts';
-import { CALM_WITHIN_MS, mainConnections, type Plan } from './measurement-plan.ts';
+import {
+  CALM_WITHIN_MS,
+  mainConnections,
+  PACED_LOADS,
+  type PacedLoad,
+  type Plan,
+  SINGLE_RATE,
+} from './measurement-plan.ts';
 import { median, middle } from './median.ts';
 import { forgetPeak, postgresCpuSeconds, usageOf } from './sides/process-cost.ts';
 import type { Server, Side, SideName } from './sides/side.ts';
@@ -27,12 +34,14 @@ export type SideResult = {
   readonly rounds: ByConnections<readonly number[]>;
   /** Requests per second of each warm-up window, in order. */
   readonly warmUp: readonly number[];
-  /** At 70 % of this side's own peak throughput. Undefined for bare statements. */
-  readonly latency: Latency | undefined;
+  /** Undefined for bare statements. `single` is that of hub and peer only. */
+  readonly latency: { readonly half: Latency; readonly single: Latency | undefined } | undefined;
   /**
    * By number of connections, from the round with the median CPU time. Empty if the system has no such data.
    */
   readonly cost: ByConnections<Cost>;
+  /** CPU seconds of the process and of PostgreSQL for 10 000 requests, of each round. */
+  readonly cpuRounds: ByConnections<readonly number[]>;
   /** The load generator's highest busy share, from 0 to 1, under closed-loop and open-loop load. */
   readonly generatorBusy: { readonly closed: number; readonly open: number };
 };
@@ -49,8 +58,6 @@ export type MeasureOptions = {
   readonly onStep: (done: number, total: number) => void;
 };
 
-const LATENCY_LOAD = 0.7;
-const LATENCY_CONNECTIONS = 256;
 /** Assumed rate for the first window of a case. If it is too low, the window only ends early. */
 const PER_SECOND_AT_FIRST = 4_000;
 /** Each window gets this many times the requests that the previous rate would use. */
@@ -68,7 +75,7 @@ export async function measureCase(
   const windows = plan.connections.flatMap((connections) =>
     sides.filter((side) => takesPart(side, connections)),
   );
-  const latencies = plan.latencyRounds * servers.length;
+  const latencies = plan.latencyRounds * (servers.length + 2);
   const steps = { done: 0, total: sides.length + plan.rounds * windows.length + latencies };
   const step = (): void => onStep(++steps.done, steps.total);
 
@@ -104,18 +111,43 @@ export async function measureCase(
       }
     }
   }
+  await measureLatencies(each, servers, { plan, calm, step, collectionOf });
+  return Object.fromEntries(sides.map((side) => [side.name, resultOf(collectionOf(side))]));
+}
+
+type LatencyOptions = Pick<MeasureOptions, 'plan' | 'calm'> & {
+  readonly step: () => void;
+  readonly collectionOf: (side: Side) => Collection;
+};
+
+async function measureLatencies(
+  each: Case,
+  servers: readonly Server[],
+  { plan, calm, step, collectionOf }: LatencyOptions,
+): Promise<void> {
+  const connections = mainConnections(plan);
+  const peak = Math.min(
+    ...servers
+      .filter(({ name }) => name === 'peer' || name === 'other')
+      .map((peer) => median(collectionOf(peer).rates.get(connections) ?? [])),
+  );
+  const loads = { half: { rate: peak / 2, connections }, single: { rate: SINGLE_RATE, connections: 1 } };
   for (let round = 0; round < plan.latencyRounds; round++) {
-    for (const side of round % 2 === 0 ? servers : servers.toReversed()) {
-      const collection = collectionOf(side);
-      const [rate, seconds] = [latencyRate(collection), plan.latencySeconds];
-      const next = await each.prepare(side.database, Math.ceil(rate * seconds));
-      await calm();
-      const { port } = side;
-      collection.paced.push(await openLoop({ port, connections: LATENCY_CONNECTIONS, seconds, next, rate }));
-      step();
+    for (const name of PACED_LOADS) {
+      const [{ rate, ...load }, seconds] = [loads[name], plan.latencySeconds[name]];
+      const compared = servers.filter(
+        (side) => name === 'half' || (side.name !== 'bare' && side.name !== 'floor'),
+      );
+      for (const side of round % 2 === 0 ? compared : compared.toReversed()) {
+        const next = await each.prepare(side.database, Math.ceil(rate * seconds));
+        await calm();
+        collectionOf(side).paced[name].push(
+          await openLoop({ ...load, port: side.port, seconds, next, rate }),
+        );
+        step();
+      }
     }
   }
-  return Object.fromEntries(sides.map((side) => [side.name, resultOf(collectionOf(side))]));
 }
 
 type Window = { readonly connections: number; readonly seconds: number; readonly rate: number };
@@ -175,31 +207,32 @@ async function costOf(
 type Collection = {
   readonly rates: Map<number, number[]>;
   readonly warmUp: number[];
-  readonly paced: Paced[];
+  readonly paced: Readonly<Record<PacedLoad, Paced[]>>;
   readonly costs: Map<number, Cost[]>;
   /** The busy share of the generator in each measurement. */
   readonly busy: number[];
 };
 
 function newCollection(): Collection {
-  return { rates: new Map(), warmUp: [], paced: [], costs: new Map(), busy: [] };
+  return { rates: new Map(), warmUp: [], paced: { half: [], single: [] }, costs: new Map(), busy: [] };
 }
 
-function latencyRate({ rates }: Collection): number {
-  return LATENCY_LOAD * Math.max(...[...rates.values()].map(median));
-}
-
-function resultOf(collection: Collection): SideResult {
-  const { rates, warmUp, paced, costs, busy } = collection;
+function resultOf({ rates, warmUp, paced, costs, busy }: Collection): SideResult {
+  const { half, single } = paced;
+  const cpuOf = (cost: Cost): number => cost.cpuSeconds + cost.postgresCpuSeconds;
   return {
     perSecond: byConnections(rates, median),
     rounds: Object.fromEntries(rates),
     warmUp,
-    latency: paced.length === 0 ? undefined : latencyOf(latencyRate(collection), paced),
-    cost: byConnections(costs, (each) => middle(each, (cost) => cost.cpuSeconds + cost.postgresCpuSeconds)),
+    latency:
+      half.length === 0
+        ? undefined
+        : { half: latencyOf(half), single: single.length === 0 ? undefined : latencyOf(single) },
+    cost: byConnections(costs, (each) => middle(each, cpuOf)),
+    cpuRounds: byConnections(costs, (each) => each.map(cpuOf)),
     generatorBusy: {
       closed: Math.max(...busy),
-      open: Math.max(0, ...paced.map(({ generatorBusy }) => generatorBusy)),
+      open: Math.max(0, ...half.map(({ generatorBusy }) => generatorBusy)),
     },
   };
 }

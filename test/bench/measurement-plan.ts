@@ -1,6 +1,14 @@
 // The plans of the benchmark: full for published figures, quick for a first look, and smoke to test the
 // benchmark.
 
+/**
+ * The loads with a fixed number of requests a second, the same for each side. half: half of the peer's throughput at
+ * 32 connections, over as many. single: 50 a second over one connection, as from one caller.
+ */
+export const PACED_LOADS = ['half', 'single'] as const;
+export type PacedLoad = (typeof PACED_LOADS)[number];
+export const SINGLE_RATE = 50;
+
 export type Plan = {
   readonly name: 'full' | 'quick' | 'smoke';
   /** Each round measures every side once. The report shows the median and the range. */
@@ -10,8 +18,9 @@ export type Plan = {
   readonly seconds: number;
   /** Limits of the warm-up for each side and case. It ends earlier if the rate stops rising. */
   readonly warmUp: { readonly windowSeconds: number; readonly windowsAtMost: number };
+  /** Rounds for each load of `PACED_LOADS`. */
   readonly latencyRounds: number;
-  readonly latencySeconds: number;
+  readonly latencySeconds: Readonly<Record<PacedLoad, number>>;
   /**
    * Duration of each profile. Hub and peer are profiled in each case, at one connection and at
    * `mainConnections`.
@@ -32,7 +41,7 @@ export const PLANS: Readonly<Record<Plan['name'], Plan>> = {
     seconds: 0.8,
     warmUp: { windowSeconds: 1, windowsAtMost: 6 },
     latencyRounds: 4,
-    latencySeconds: 1,
+    latencySeconds: { half: 2.5, single: 5 },
     profileSeconds: 0.8,
     licenses: 10_000,
     calmWithinMs: CALM_WITHIN_MS,
@@ -44,7 +53,7 @@ export const PLANS: Readonly<Record<Plan['name'], Plan>> = {
     seconds: 0.3,
     warmUp: { windowSeconds: 0.4, windowsAtMost: 2 },
     latencyRounds: 1,
-    latencySeconds: 0.4,
+    latencySeconds: { half: 0.4, single: 1 },
     profileSeconds: 0.2,
     licenses: 2_000,
     calmWithinMs: CALM_WITHIN_MS,
@@ -56,7 +65,7 @@ export const PLANS: Readonly<Record<Plan['name'], Plan>> = {
     seconds: 0.1,
     warmUp: { windowSeconds: 0.1, windowsAtMost: 1 },
     latencyRounds: 1,
-    latencySeconds: 0.2,
+    latencySeconds: { half: 0.2, single: 0.2 },
     profileSeconds: 0.1,
     licenses: 200,
     calmWithinMs: 0,

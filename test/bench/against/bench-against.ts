@@ -19,6 +19,8 @@ const { values, positionals } = parseArgs({
     only: { type: 'string' },
     /** Paired rounds. Detecting a difference of 5 % takes ten. */
     rounds: { type: 'string', default: '10' },
+    /** Rounds that measure latencies at half of the other hub's peak and from one caller. */
+    'latency-rounds': { type: 'string', default: '0' },
   },
 });
 const [other] = positionals;
@@ -27,7 +29,7 @@ const plan: Plan = {
   ...PLANS.full,
   rounds: Number(values.rounds),
   connections: CONNECTIONS,
-  latencyRounds: 0,
+  latencyRounds: Number(values['latency-rounds']),
 };
 await interruptible((start) => compareCheckouts(resolve(other), start));
 

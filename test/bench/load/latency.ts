@@ -16,14 +16,14 @@ export type Latency = {
   readonly rounds: { readonly p50: readonly number[]; readonly p99: readonly number[] };
 };
 
-export function latencyOf(rate: number, paced: readonly Paced[]): Latency {
+export function latencyOf(paced: readonly Paced[]): Latency {
   const all = Float64Array.from(paced.flatMap(({ latencies }) => [...latencies])).sort();
   const rounds = {
     p50: paced.map(({ latencies }) => quantile(latencies, 0.5)),
     p99: paced.map(({ latencies }) => quantile(latencies, 0.99)),
   };
   return {
-    rate,
+    rate: paced[0]?.rate ?? 0,
     requests: all.length,
     p50: median(rounds.p50),
     p99: median(rounds.p99),

@@ -5,22 +5,23 @@ import type { Load } from './closed-loop.ts';
 import { type Connection, openConnections } from './connection.ts';
 
 export type Paced = {
+  /** Scheduled requests per second. */
+  readonly rate: number;
   /** Milliseconds of each request, in ascending order. */
   readonly latencies: Float64Array;
   /** The generator's busy share of the time. Near 1 the latencies include the generator's own delay. */
   readonly generatorBusy: number;
 };
 
+export type PacedLoadOptions = Load & { readonly rate: number };
+
+/** The part of the requests that is not counted: after ANALYZE, a server plans its statements again. */
+const LEAD = 1 / 5;
+
 /**
  * `connections` is the maximum. A request without a free connection waits, and the wait counts as latency.
  */
-export async function openLoop({
-  port,
-  connections,
-  seconds,
-  next,
-  rate,
-}: Load & { readonly rate: number }): Promise<Paced> {
+export async function openLoop({ port, connections, seconds, next, rate }: PacedLoadOptions): Promise<Paced> {
   const { promise: done, resolve, reject } = Promise.withResolvers<void>();
   done.catch(() => {}); // handled below: a connection may fail before that
   const open = await openConnections(connections, port, reject);
@@ -41,7 +42,8 @@ export async function openLoop({
     }
     connection.send(request, (status) => {
       if (status !== 200) reject(new Error(`port ${port} answered ${status} at ${rate} a second`));
-      latencies[answered++] = performance.now() - dueAt(index);
+      latencies[index] = performance.now() - dueAt(index);
+      answered += 1;
       free.push(connection);
       if (answered === total) resolve();
       else sendDue();
@@ -67,5 +69,5 @@ export async function openLoop({
     for (const connection of open) connection.close();
   }
   const generatorBusy = performance.eventLoopUtilization(before).utilization;
-  return { latencies: latencies.sort(), generatorBusy };
+  return { rate, latencies: latencies.subarray(Math.floor(total * LEAD)).sort(), generatorBusy };
 }

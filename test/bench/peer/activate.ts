@@ -1,7 +1,8 @@
-// POST /v1/activate of the peer: five statements, a lock on the license and a signature.
+// POST /v1/activate of the peer: five statements, six for a new seat, a lock on the license and a signature.
 import { createHash, createPrivateKey, type KeyObject, sign } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
+import { recordEvent } from './event.ts';
 import { Refusal } from './refuse.ts';
 import { inTransaction } from './transaction.ts';
 
@@ -56,6 +57,7 @@ export function takeSeat(pool: Pool, keyHash: Buffer, request: Omit<Request, 'li
       throw new Refusal(409, 'seat_limit_reached');
     const values = [...machine, machineLabel, appVersion];
     const [taken] = (await client.query({ name: 'insert', text: INSERT_SEAT, values })).rows;
+    await recordEvent(client, 'seat.activated', taken.id);
     return { license, seatId: taken.id };
   });
 }

@@ -1,7 +1,8 @@
-// Settles a session of the peer in one transaction: status, usage log, fee lines, audit and callback; and the order
+// Settles a session of the peer in one transaction: status, usage log, fee lines, audit, event and callback; and the order
 // with a new license, if the session sells an offer.
 import type { Pool, PoolClient } from 'pg';
 import { makeLicenses } from '../test-data.ts';
+import { recordEvent } from './event.ts';
 import { inTransaction } from './transaction.ts';
 import type { Proof, Session } from './verify.ts';
 
@@ -37,6 +38,7 @@ export function settle(pool: Pool, { session, callbackId, proof }: Paid): Promis
       await client.query({ name: 'fees', text: FEES, values: [id, amount] });
       const change = { before: locked.status, after: 'success' };
       await client.query({ name: 'audit', text: AUDIT, values: [id, change] });
+      await recordEvent(client, 'session.succeeded', id);
       if (offer !== null) await fulfill(client, session, offer);
     }
     await client.query({ name: 'done', text: DONE, values: [callbackId] });
@@ -54,4 +56,6 @@ async function fulfill(client: PoolClient, { id, customer }: Session, slug: stri
   await client.query({ name: 'order_license', text: ORDER_LICENSE, values: [order.id, licenseId] });
   const change = { session: id, licenses: [licenseId] };
   await client.query({ name: 'audit', text: AUDIT, values: [order.id, change] });
+  await recordEvent(client, 'license.issued', licenseId);
+  await recordEvent(client, 'order.fulfilled', order.id);
 }

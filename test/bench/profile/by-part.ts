@@ -32,31 +32,43 @@ const PACKAGES: readonly (readonly [RegExp, Part])[] = [
 const WRITES = /^(writeUtf8String|writeLatin1String|writeAsciiString|writeBuffer|writev)$/;
 
 /** CPU microseconds of each part, without idle time. */
-export function microsByPart({ nodes, samples, timeDeltas }: CpuProfile): Partial<Record<Part, number>> {
-  const byId = new Map(nodes.map((node) => [node.id, node]));
-  const parentOf = new Map<number, ProfileNode>();
-  for (const node of nodes) for (const child of node.children ?? []) parentOf.set(child, node);
-  const partOfNode = new Map<number, Part | undefined>();
+export function microsByPart(profile: CpuProfile): Partial<Record<Part, number>> {
+  const { samples, timeDeltas } = profile;
+  const stackOf = createStackOf(profile);
   const micros: Partial<Record<Part, number>> = {};
   samples.forEach((id, index) => {
-    if (!partOfNode.has(id)) partOfNode.set(id, partOf(id));
-    const part = partOfNode.get(id);
+    const part = partOf(stackOf(id));
     // A sample stands for the time until the next one.
     if (part !== undefined) micros[part] = (micros[part] ?? 0) + (timeDeltas[index + 1] ?? 0);
   });
   return micros;
+}
 
-  function partOf(id: number): Part | undefined {
+/** Returns the stack of a sample by its id, the innermost call first. */
+export function createStackOf({ nodes }: CpuProfile): (id: number) => readonly ProfileNode[] {
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  const parentOf = new Map<number, ProfileNode>();
+  for (const node of nodes) for (const child of node.children ?? []) parentOf.set(child, node);
+  const stacks = new Map<number, ProfileNode[]>();
+  return (id) => {
+    const known = stacks.get(id);
+    if (known !== undefined) return known;
     const stack: ProfileNode[] = [];
     for (let node = byId.get(id); node !== undefined; node = parentOf.get(node.id)) stack.push(node);
-    const name = stack[0]?.callFrame.functionName ?? '';
-    if (name === '(idle)') return undefined;
-    if (name === '(garbage collector)') return 'garbage';
-    // Native code belongs to its caller.
-    const parts = stack.map(({ callFrame }) => partOfUrl(callFrame.url));
-    if (WRITES.test(name)) return parts.includes('pg') ? 'write to PostgreSQL' : writeOf(parts);
-    return parts.find((part) => part !== undefined) ?? 'rest';
-  }
+    stacks.set(id, stack);
+    return stack;
+  };
+}
+
+/** Undefined if the thread is idle. */
+export function partOf(stack: readonly ProfileNode[]): Part | undefined {
+  const name = stack[0]?.callFrame.functionName ?? '';
+  if (name === '(idle)') return undefined;
+  if (name === '(garbage collector)') return 'garbage';
+  // Native code belongs to its caller.
+  const parts = stack.map(({ callFrame }) => partOfUrl(callFrame.url));
+  if (WRITES.test(name)) return parts.includes('pg') ? 'write to PostgreSQL' : writeOf(parts);
+  return parts.find((part) => part !== undefined) ?? 'rest';
 }
 
 function writeOf(parts: readonly (Part | undefined)[]): Part {

@@ -5,6 +5,8 @@ export type CpuProfile = {
   readonly nodes: readonly ProfileNode[];
   /** The node id of each sample. */
   readonly samples: readonly number[];
+  /** Microseconds of the monotonic clock, as `process.hrtime` has it. */
+  readonly startTime: number;
   /** Microseconds from one sample to the next. */
   readonly timeDeltas: readonly number[];
 };

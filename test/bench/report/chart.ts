@@ -1,6 +1,5 @@
-// Draws the results as a chart with bars for the hub, the peers and the floor in each case.
+// Draws the results as a chart with a bar for the hub and one for the peer in each case.
 import type { MeasuredCase, Results } from './results.ts';
-import { SIDES, sideName } from './words.ts';
 
 const WIDTH = 760;
 const LABEL_WIDTH = 230;
@@ -8,9 +7,10 @@ const BAR_HEIGHT = 14;
 const CASE_GAP = 18;
 const TOP = 64;
 /** Colors with enough contrast on a white page and on GitHub's dark page. */
-const COLORS = { hub: '#2f81f7', peer: '#8b949e', bare: '#b6bec8', floor: '#d29922' } as const;
+const COLORS = { hub: '#2f81f7', peer: '#8b949e' } as const;
+const COMPARED = ['hub', 'peer'] as const;
 
-type Bar = { readonly name: keyof typeof COLORS; readonly label: string; readonly perSecond: number };
+type Bar = { readonly name: (typeof COMPARED)[number]; readonly label: string; readonly perSecond: number };
 
 /** Each case has its own scale, since only bars of the same case are comparable. */
 export function resultsChart({ cases, connections, machine, at }: Results): string {
@@ -23,19 +23,21 @@ export function resultsChart({ cases, connections, machine, at }: Results): stri
   });
   const about = `${connections} connections, ${machine.cores} cores (${machine.cpu}), ${at.slice(0, 10)}`;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${y}" width="${WIDTH}" height="${y}" role="img" font-family="system-ui, sans-serif" font-size="12" fill="#768390">
-<title>Requests per second: the hub, a hand-written peer, and the floor of the machine</title>
+<title>Requests per second: the hub, and a peer that does the same work</title>
 <text x="0" y="18" font-size="15" font-weight="600">Requests per second</text>
 <text x="0" y="36">${escaped(about)}</text>
-${legend()}
+<text x="0" y="54">The peer does the same work with Fastify and pg, one request after the other.</text>
 ${groups.join('\n')}
 </svg>
 `;
 }
 
-function barsOf(measured: MeasuredCase, connections: number): Bar[] {
-  return SIDES.flatMap((name) => {
-    const perSecond = measured.sides[name]?.perSecond[connections];
-    const label = sideName(name, measured);
+function barsOf({ sides: { hub, peer } }: MeasuredCase, connections: number): Bar[] {
+  const rates = { hub: hub?.perSecond[connections], peer: peer?.perSecond[connections] };
+  const ratio = (rates.hub ?? 0) / (rates.peer ?? 1);
+  return COMPARED.flatMap((name) => {
+    const perSecond = rates[name];
+    const label = name === 'hub' ? `hub, ${ratio.toFixed(1)}×` : name;
     return perSecond === undefined ? [] : [{ name, label, perSecond }];
   });
 }
@@ -50,10 +52,6 @@ function caseGroup({ title }: MeasuredCase, bars: readonly Bar[], top: number): 
     return `<rect x="${LABEL_WIDTH}" y="${y}" width="${width}" height="${BAR_HEIGHT}" fill="${COLORS[name]}"/><text x="${LABEL_WIDTH + width + 6}" y="${y + 11}">${text}</text>`;
   });
   return `<text x="0" y="${top + 11}" font-weight="600">${escaped(title)}</text>\n${lines.join('\n')}`;
-}
-
-function legend(): string {
-  return `<text x="0" y="54">The peer does the same work with Fastify and pg; the bare peer neither limits nor logs; bare node:http and SQL do only a part.</text>`;
 }
 
 function escaped(text: string): string {

@@ -1,4 +1,6 @@
 // Writes the results as tables into test/bench/README.md, between two markers.
+import type { Latency } from '../load/latency.ts';
+import { SINGLE_RATE } from '../measurement-plan.ts';
 import { PARTS, type Part } from '../profile/by-part.ts';
 import type { Profile } from '../profile/profile-case.ts';
 import {
@@ -11,7 +13,7 @@ import {
   type Results,
   rateRatio,
 } from './results.ts';
-import { conditions, microsText, percent, ratioText, SIDES, sideName, wanted } from './words.ts';
+import { comparedAs, conditions, microsText, percent, ratioText, SIDES, sideName, wanted } from './words.ts';
 
 const BEGIN = '<!-- figures: written by npm run bench -->';
 const END = '<!-- /figures -->';
@@ -31,10 +33,8 @@ ${warning === undefined ? '' : `\n${warning}\n`}
 ${table(
   [
     'hub over peer',
-    `requests at ${connections} connections`,
-    'at 256',
-    'p99 at 70 % load',
-    'time at 1 connection',
+    ...COMPARED.map((what) => comparedAs(what, connections)),
+    'requests at 256',
     `over the bare peer at ${connections}, at 1`,
     `over the floor at ${connections}, at 1`,
   ],
@@ -47,8 +47,6 @@ ${table(
     '1 conn.',
     String(connections),
     '256',
-    'p50, p99, p99.9 in ms',
-    'of requests',
     'CPU, and of PostgreSQL, µs a request',
     'at 1 conn.',
     'MiB',
@@ -58,27 +56,37 @@ ${table(
 )}
 
 ${table(
+  [
+    'p50, p99, p99.9 in ms',
+    `one caller, ${SINGLE_RATE} a second`,
+    'of requests',
+    "half of the peer's peak",
+    'a second',
+    'of requests',
+  ],
+  cases.flatMap(latencyRows),
+)}
+
+${table(
   ['µs a request', 'all', ...PARTS],
   cases.flatMap(({ title, profiles }) => profiles.map((profile) => profileCells(title, profile))),
 )}
 `;
 }
 
+const COMPARED = ['throughput', 'cpu', 'p50 of one', 'p99 of one', 'p99 at half'] as const;
+
 function markCells(measured: MeasuredCase, connections: number): string[] {
   const comparisons = compare(measured, connections);
   const { hub, peer, bare, floor } = measured.sides;
   const judged = (what: Comparison['what']): string => {
     const found = comparisons.find((each) => each.what === what);
-    if (found === undefined) return '–';
-    const { over, ratio, verdict, mark } = found;
-    return `${verdict} ${ratioText(ratio)}${over === 'floor' ? ' of the floor' : ''}, ${wanted(mark)}`;
+    return found === undefined ? '–' : `${found.verdict} ${ratioText(found.ratio)}, ${wanted(found.mark)}`;
   };
   return [
     measured.title,
-    judged('throughput'),
+    ...COMPARED.map(judged),
     ratioText(rateRatio(hub, peer, 256)),
-    judged('p99'),
-    judged('alone'),
     ...[bare, floor].map((side) =>
       [connections, 1].map((at) => ratioText(rateRatio(hub, side, at))).join(', '),
     ),
@@ -96,14 +104,31 @@ function figureRows(measured: MeasuredCase, connections: number): string[][] {
       [
         `${measured.title}: ${sideName(name, measured)}`,
         ...[1, connections, 256].map((at) => perSecond[at]?.toFixed(0) ?? '–'),
-        latency === undefined
-          ? '–'
-          : [latency.p50, latency.p99, latency.p999].map((ms) => ms.toFixed(1)).join(', '),
-        latency === undefined ? '–' : `${latency.requests}${areFew(latency.requests) ? ' (few)' : ''}`,
         microsText(cost[connections]),
         microsText(cost[1]),
         cost[connections]?.peakMiB.toFixed(0) ?? '–',
         `${busy.map(percent).join(', ')}${bound}`,
+      ],
+    ];
+  });
+}
+
+function latencyRows(measured: MeasuredCase): string[][] {
+  return SIDES.flatMap((name) => {
+    const latency = measured.sides[name]?.latency;
+    if (latency === undefined) return [];
+    const { half, single } = latency;
+    const quantiles = ({ p50, p99, p999 }: Latency): string =>
+      [p50, p99, p999].map((ms) => ms.toFixed(1)).join(', ');
+    const requests = (each: Latency): string => `${each.requests}${areFew(each.requests) ? ' (few)' : ''}`;
+    return [
+      [
+        `${measured.title}: ${sideName(name, measured)}`,
+        single === undefined ? '–' : quantiles(single),
+        single === undefined ? '–' : requests(single),
+        quantiles(half),
+        half.rate.toFixed(0),
+        requests(half),
       ],
     ];
   });

@@ -1,6 +1,7 @@
 // Reports the comparison of two hubs in paired rounds.
 import type { Case } from '../cases.ts';
 import type { CaseResult } from '../measure.ts';
+import { PACED_LOADS } from '../measurement-plan.ts';
 import { median } from '../median.ts';
 
 /** The ratio of `hub` to `other` in each round, by number of connections. */
@@ -27,7 +28,14 @@ export function reportPair(
       `CPU µs a request, server + PostgreSQL: ${cpu(hub)} and ${cpu(before)}`,
     ].join(' ');
   });
-  return `${[title, ...lines].join('\n')}\n`;
+  const latencies = PACED_LOADS.flatMap((load) => {
+    const [one, other] = [hub.latency?.[load], before.latency?.[load]];
+    if (one === undefined || other === undefined) return [];
+    const pair = (quantile: 'p50' | 'p99'): string =>
+      `${quantile} ${one[quantile].toFixed(2)} and ${other[quantile].toFixed(2)} ms`;
+    return [`  ${load}, ${one.rate.toFixed(0)} a second: ${pair('p50')}, ${pair('p99')}`];
+  });
+  return `${[title, ...lines, ...latencies].join('\n')}\n`;
 }
 
 /** Converts seconds per 10 000 requests to microseconds per request. */

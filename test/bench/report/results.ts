@@ -1,6 +1,7 @@
 // The results of a run as stored in bench/results, and their comparison with the targets.
 import type { Case } from '../cases.ts';
 import type { CaseResult, SideResult } from '../measure.ts';
+import type { PacedLoad } from '../measurement-plan.ts';
 import { median } from '../median.ts';
 import type { Profile } from '../profile/profile-case.ts';
 
@@ -39,9 +40,8 @@ export type Results = {
 export type Verdict = 'MET' | 'MISSED' | 'UNDECIDED';
 
 export type Comparison = {
-  readonly what: 'throughput' | 'p99' | 'alone';
-  readonly over: 'peer' | 'floor';
-  /** The hub's value over the other side's in each round: median, minimum and maximum. */
+  readonly what: 'throughput' | 'cpu' | 'p50 of one' | 'p99 of one' | 'p99 at half';
+  /** Hub over peer in each round, for CPU peer over hub: median, minimum and maximum. */
   readonly ratio: Ratio;
   readonly mark: { readonly least: number } | { readonly most: number };
   readonly verdict: Verdict;
@@ -49,8 +49,9 @@ export type Comparison = {
 
 export type Ratio = { readonly median: number; readonly least: number; readonly most: number };
 
-/** At 1 connection, the hub's latency may be at most this multiple of the peer's. */
-const SLOWEST_ALONE = 1.15;
+/** The hub's latencies may be at most this multiple of the peer's. */
+const MOST_P50 = 0.9;
+const MOST_P99 = 1;
 /** Fewer rounds do not show the variance. */
 const FEWEST_ROUNDS = 3;
 /** The minimum for a p99.9, so that a few requests do not determine it. */
@@ -59,18 +60,18 @@ const FEWEST_SAMPLES = 5_000;
 const GENERATOR_BOUND = 0.75;
 const BUSY_SHARE = 0.15;
 
-/** Compares a case with its targets: throughput, tail latency at 70 % load, latency at one connection. */
-export function compare({ sides, mark }: MeasuredCase, connections: number): Comparison[] {
-  const { hub, peer, floor } = sides;
-  const other = mark.over === 'peer' ? peer : floor;
-  if (hub === undefined || other === undefined || peer === undefined) return [];
-  const rate = (side: SideResult, at: number): readonly number[] => side.rounds[at] ?? [];
-  const tail = (side: SideResult): readonly number[] => side.latency?.rounds.p99 ?? [];
-  const least = { least: mark.ratio };
+/** Compares hub and peer with the targets of the case. */
+export function compare({ sides: { hub, peer }, mark }: MeasuredCase, connections: number): Comparison[] {
+  if (hub === undefined || peer === undefined) return [];
+  const least = { least: mark };
+  const latencies = (load: PacedLoad, quantile: 'p50' | 'p99'): number[] =>
+    ratios(hub.latency?.[load]?.rounds[quantile] ?? [], peer.latency?.[load]?.rounds[quantile] ?? []);
   return [
-    judge('throughput', mark.over, ratios(rate(hub, connections), rate(other, connections)), least),
-    judge('p99', 'peer', ratios(tail(hub), tail(peer)), { most: 1 }),
-    judge('alone', 'peer', ratios(rate(peer, 1), rate(hub, 1)), { most: SLOWEST_ALONE }),
+    judge('throughput', ratios(hub.rounds[connections] ?? [], peer.rounds[connections] ?? []), least),
+    judge('cpu', ratios(peer.cpuRounds[connections] ?? [], hub.cpuRounds[connections] ?? []), least),
+    judge('p50 of one', latencies('single', 'p50'), { most: MOST_P50 }),
+    judge('p99 of one', latencies('single', 'p99'), { most: MOST_P99 }),
+    judge('p99 at half', latencies('half', 'p99'), { most: MOST_P99 }),
   ];
 }
 
@@ -84,16 +85,11 @@ export function rateRatio(
   return ours === undefined || theirs === undefined ? undefined : ratioOf(ratios(ours, theirs));
 }
 
-function judge(
-  what: Comparison['what'],
-  over: Comparison['over'],
-  rounds: readonly number[],
-  mark: Comparison['mark'],
-): Comparison {
+function judge(what: Comparison['what'], rounds: readonly number[], mark: Comparison['mark']): Comparison {
   const isBeyond = (value: number): boolean => ('least' in mark ? value >= mark.least : value <= mark.most);
   const ratio = ratioOf(rounds);
   const found = isBeyond(ratio.median) ? 'MET' : 'MISSED';
-  return { what, over, ratio, mark, verdict: rounds.length < FEWEST_ROUNDS ? 'UNDECIDED' : found };
+  return { what, ratio, mark, verdict: rounds.length < FEWEST_ROUNDS ? 'UNDECIDED' : found };
 }
 
 function ratios(ours: readonly number[], theirs: readonly number[]): number[] {

@@ -2,7 +2,6 @@
 import type { SideResult } from '../measure.ts';
 import type { Profile } from '../profile/profile-case.ts';
 import {
-  areFew,
   busyWarning,
   type Comparison,
   compare,
@@ -10,7 +9,7 @@ import {
   type MeasuredCase,
   type Results,
 } from './results.ts';
-import { conditions, percent, ratioText, SIDES, sideName, wanted } from './words.ts';
+import { comparedAs, conditions, percent, ratioText, SIDES, sideName, wanted } from './words.ts';
 
 export function resultsTable(results: Results): string {
   const { cases, connections, machine } = results;
@@ -21,7 +20,18 @@ export function resultsTable(results: Results): string {
 function caseTable(measured: MeasuredCase, connections: number): string {
   const { title, sides } = measured;
   const counts = Object.keys(sides.hub?.perSecond ?? {}).map(Number);
-  const columns = ['spread', 'p50', 'p99', 'p99.9', 'of', 'at', 'CPU s/10k, PG', 'at 1', 'MiB', 'generator'];
+  const columns = [
+    'spread',
+    'half: p50',
+    'p99',
+    'at',
+    'one: p50',
+    'p99',
+    'CPU s/10k, PG',
+    'at 1',
+    'MiB',
+    'generator',
+  ];
   const rows = [['', ...counts.map((count) => `${count} conn.`), ...columns]];
   for (const name of SIDES) {
     const side = sides[name];
@@ -32,7 +42,7 @@ function caseTable(measured: MeasuredCase, connections: number): string {
     const loops = side === undefined ? [] : generatorBound(side);
     return loops.map((loop) => `  generator-bound: ${sideName(name, measured)}, ${LOOPS[loop]}`);
   });
-  const marks = compare(measured, connections).map(markLine);
+  const marks = compare(measured, connections).map((each) => markLine(each, connections));
   return [title, ...aligned(rows), ...marks, ...bound, ...measured.profiles.map(profileLine)].join('\n');
 }
 
@@ -55,15 +65,14 @@ function sideCells(side: SideResult, counts: readonly number[], connections: num
       ? '–'
       : `${found.cpuSeconds.toFixed(2)}, ${found.postgresCpuSeconds.toFixed(2)}`;
   };
-  const few = latency !== undefined && areFew(latency.requests) ? ' few' : '';
   return [
     ...counts.map((count) => (rates[count] === undefined ? '–' : perSecond(rates[count]))),
     spread(rounds[connections] ?? []),
-    ms(latency?.p50),
-    ms(latency?.p99),
-    ms(latency?.p999),
-    latency === undefined ? '–' : `${latency.requests}${few}`,
-    latency === undefined ? '–' : perSecond(latency.rate),
+    ms(latency?.half.p50),
+    ms(latency?.half.p99),
+    latency === undefined ? '–' : perSecond(latency.half.rate),
+    ms(latency?.single?.p50),
+    ms(latency?.single?.p99),
     cpu(connections),
     cpu(1),
     cost[connections]?.peakMiB.toFixed(0) ?? '–',
@@ -82,14 +91,8 @@ function spread(rates: readonly number[]): string {
   return rates.length < 2 ? '–' : percent((most - Math.min(...rates)) / most);
 }
 
-const WHAT: Readonly<Record<Comparison['what'], string>> = {
-  throughput: 'throughput',
-  p99: 'p99 at 70 % load',
-  alone: 'time at 1 connection',
-};
-
-function markLine({ what, over, ratio, mark, verdict }: Comparison): string {
-  return `  ${verdict.padEnd(9)} ${WHAT[what]}, hub / ${over}: ${ratioText(ratio)}, wanted ${wanted(mark)}`;
+function markLine({ what, ratio, mark, verdict }: Comparison, connections: number): string {
+  return `  ${verdict.padEnd(9)} ${comparedAs(what, connections)}: ${ratioText(ratio)}, wanted ${wanted(mark)}`;
 }
 
 function perSecond(rate: number): string {

@@ -28,6 +28,22 @@ export function ratioText(ratio: Ratio | undefined): string {
   return `${median.toFixed(2)} (${least.toFixed(2)}–${most.toFixed(2)})`;
 }
 
+/** What a comparison compares, as the head of a column. */
+export function comparedAs(what: Comparison['what'], connections: number): string {
+  switch (what) {
+    case 'throughput':
+      return `requests at ${connections} connections`;
+    case 'cpu':
+      return `CPU at ${connections}, peer over hub`;
+    case 'p50 of one':
+      return 'p50 of one caller';
+    case 'p99 of one':
+      return 'p99 of one caller';
+    case 'p99 at half':
+      return "p99 at half of the peer's peak";
+  }
+}
+
 export function wanted(mark: Comparison['mark']): string {
   return 'least' in mark ? `at least ${mark.least}` : `at most ${mark.most}`;
 }

@@ -28,8 +28,14 @@ export function faultsOf(plan: PlanNode, mostBlocks: number, atOnce = MAX_AT_ONC
   return blocks > mostBlocks ? [...faults, `touches ${blocks} blocks, more than ${mostBlocks}`] : faults;
 }
 
+/** Without those of the functions it calls: their statements are judged by themselves. */
 export function blocksOf(plan: PlanNode): number {
-  return (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
+  const calls = nodesOf(plan).filter((node) => node['Node Type'] === 'Function Scan');
+  return calls.reduce((sum, call) => sum - allBlocksOf(call), allBlocksOf(plan));
+}
+
+function allBlocksOf(node: PlanNode): number {
+  return (node['Shared Hit Blocks'] ?? 0) + (node['Shared Read Blocks'] ?? 0);
 }
 
 /** The number of rows that a statement returns or writes, up to the size of a batch. */

@@ -29,7 +29,6 @@ const MAX_VERSIONS = 20;
 const NOT_DRIVEN = [
   'advance_check', // moves the next check of a session forward; a session by its id
   'advance_verification', // a session with counted callbacks is locked; a session by its id
-  'allocate_locked_seats', // another transaction has locked a license; a license by its id
   'close_part_reviews', // a refund of an order; the refunds of a session by an index
   'expired_licenses', // every 30 seconds; licenses by an index of their expiry
   'expiring_licenses', // the same
@@ -38,6 +37,7 @@ const NOT_DRIVEN = [
   'insert_session_of_sale', // a purchase that began at the provider; one row
   'join_callbacks', // more than 256 callbacks of one session wait
   'leave_refund_callback', // a callback reports a refund; a callback by its id
+  'lock_licenses', // another transaction has locked a license; a license by its key
   'mark_counted', // the same, and the session is paid; a session by its id
   'mark_refunded_session', // a callback reports a refund; a session by its id
   'offer_of_price', // the same; the offers, which are few
@@ -102,8 +102,7 @@ describe('the plans of the statements of a hub', function () {
     const siteKey = storedKey(keyAt(LICENSES)).hash.toString('hex');
     for (const [name, { ofSite, most }] of Object.entries({
       check_status_of_one: { ofSite: site, most: 20 },
-      lookup_licenses: { ofSite: siteKey, most: 40 },
-      allocate_seats: { ofSite: site, most: 80 },
+      find_or_allocate_seats: { ofSite: siteKey, most: 40 },
       deactivate: { ofSite: siteKey, most: 60 },
     })) {
       const { executed = [] } = statements.find((statement) => statement.name === name) ?? {};
@@ -119,6 +118,11 @@ describe('the plans of the statements of a hub', function () {
         Math.max(...blocks(false)) + MAX_VERSIONS,
       );
     }
+    // The log has no parameters of statements in functions.
+    const { executed = [] } = statements.find(({ text }) => text.includes('insert into seat (')) ?? {};
+    expect(executed).to.have.length.above(20);
+    const perSeat = executed.map(({ plan }) => blocksOf(plan) / Math.max(1, yieldOf(plan)));
+    expect(Math.max(...perSeat), `allocate_seats: ${perSeat}`).to.be.at.most(80 + MAX_VERSIONS);
   });
 
   it('read no more for a customer with 10 000 licenses, and a license with 10 000 changes', () => {

@@ -31,6 +31,8 @@ type Sample = {
   readonly hub: number;
   readonly postgres: number;
   readonly client: number;
+  /** Peak resident memory of the largest process of the hubs. */
+  readonly largestMiB: number;
 };
 
 const samples = new Map<string, Sample[]>();
@@ -89,45 +91,44 @@ async function measure({ name, hubs: count, workers }: (typeof SETUPS)[number], 
         hub: (after.hub - before.hub) / elapsed,
         postgres: (after.postgres - before.postgres) / elapsed,
         client: (after.client - before.client) / elapsed,
+        largestMiB: after.largestMiB,
       },
     ]);
   }
   for (const hub of hubs) await hub.stop();
 }
 
-/** A status check, and activations that take new seats. */
+/** A status check, activations of machines that have their seat, and activations that take new seats. */
 async function prepare(transport: ReturnType<typeof transportTo>): Promise<Load[]> {
   const admin = createClient(LicenseAdminService, transport);
   await admin.createApp({ slug: 'bench' });
   const { licenses } = await admin.issueLicenses({ app: 'bench', seatLimit: -1, count: 1_000 });
   let turn = 0;
   const next = () => licenses[turn++ % licenses.length];
+  const activate = (machineFingerprint: string): string => {
+    const body = JSON.stringify({ licenseKey: next()?.licenseKey, machineFingerprint });
+    return `POST /v1/activate HTTP/1.1\r\nHost: hub\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  };
   return [
     {
       name: 'status',
       request: () => `GET /v1/status/${next()?.license?.licenseId} HTTP/1.1\r\nHost: hub\r\n\r\n`,
     },
-    {
-      name: 'activate',
-      request: () => {
-        const body = JSON.stringify({
-          licenseKey: next()?.licenseKey,
-          machineFingerprint: `machine-${turn}`,
-        });
-        return `POST /v1/activate HTTP/1.1\r\nHost: hub\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-      },
-    },
+    { name: 'activation, same seat', request: () => activate('machine') },
+    { name: 'activation, new seat', request: () => activate(`machine-${turn}`) },
   ];
 }
 
-/** CPU seconds so far of the hubs with their workers, of this PostgreSQL's processes, and of this program. */
-function processors(hubs: readonly HubProcess[]): { hub: number; postgres: number; client: number } {
+/** CPU seconds so far of the hubs with their workers, of this PostgreSQL's processes, and of this program; and memory. */
+function processors(hubs: readonly HubProcess[]): Omit<Sample, 'perSecond'> {
   const seconds = (pid: number): number => usageOf(pid)?.cpuSeconds ?? 0;
   const heads = hubs.map(({ child }) => child.pid);
-  const sum = { hub: 0, postgres: postgresCpuSeconds() ?? 0, client: seconds(process.pid) };
+  const sum = { hub: 0, postgres: postgresCpuSeconds() ?? 0, client: seconds(process.pid), largestMiB: 0 };
   for (const entry of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     const [, parent] = /^\d+ \(.*\) \S (\d+)/.exec(statOf(entry)) ?? [];
-    if (heads.includes(Number(entry)) || heads.includes(Number(parent))) sum.hub += seconds(Number(entry));
+    if (!heads.includes(Number(entry)) && !heads.includes(Number(parent))) continue;
+    sum.hub += seconds(Number(entry));
+    sum.largestMiB = Math.max(sum.largestMiB, usageOf(Number(entry))?.peakMiB ?? 0);
   }
   return sum;
 }
@@ -145,9 +146,11 @@ function table(): string {
     const figures = [
       median(all.map(({ perSecond }) => perSecond)).toFixed(0),
       ...(['hub', 'postgres', 'client'] as const).map((who) => median(all.map((one) => one[who])).toFixed(2)),
+      median(all.map(({ largestMiB }) => largestMiB)).toFixed(0),
     ];
     return `| ${[key, ...figures].join(' | ')} |`;
   });
-  const head = '| what | as | a second | hub, processors | PostgreSQL | client |\n|---|---|---|---|---|---|';
+  const head =
+    '| what | as | a second | hub, processors | PostgreSQL | client | largest process, MiB |\n|---|---|---|---|---|---|---|';
   return `${[head, ...lines.toSorted()].join('\n')}\n`;
 }

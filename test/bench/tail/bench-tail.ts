@@ -1,0 +1,52 @@
+// `npm run bench -- tail`: shows what the slowest requests of one caller wait for, compared with the median ones.
+import { parseArgs } from 'node:util';
+import { createCases } from '../cases.ts';
+import { interruptible, type Start } from '../interruptible.ts';
+import { untilCalm } from '../measure.ts';
+import { PLANS, SINGLE_RATE } from '../measurement-plan.ts';
+import { connectProfiler } from '../profile/inspector.ts';
+import { startProgram } from '../sides/child.ts';
+import { startEnvironment } from '../sides/environment.ts';
+import { startHub } from '../sides/hub.ts';
+import { startPeer } from '../sides/peer.ts';
+import { makeLicenses } from '../test-data.ts';
+import { describeTail } from './describe-tail.ts';
+import { oneCaller } from './one-caller.ts';
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    /** Duration of the measured load of each case and side. */
+    seconds: { type: 'string', default: '30' },
+  },
+});
+/** Not measured: compilation, and statements that PostgreSQL plans again after ANALYZE. */
+const WARM_UP_SECONDS = 5;
+const plan = PLANS.full;
+
+await interruptible(async (start: Start) => {
+  const { directory, redisUrl, begin } = await startEnvironment(start);
+  const provider = await begin(() =>
+    startProgram(directory, { name: 'provider', file: '../provider.ts', env: {} }),
+  );
+  const options = { directory, redisUrl, providerUrl: `http://127.0.0.1:${provider.port}` };
+  const servers = [await begin(() => startHub(options)), await begin(() => startPeer(options))];
+  const licenses = makeLicenses(plan.licenses);
+  for (const { database } of servers) await database.addLicenses(licenses);
+  const only = values.only?.split(',');
+  for (const each of createCases(licenses).filter(({ name }) => only?.includes(name) ?? true)) {
+    for (const { name, port, database, inspect } of servers) {
+      const seconds = Number(values.seconds);
+      const next = await each.prepare(database, (WARM_UP_SECONDS + seconds) * SINGLE_RATE);
+      await untilCalm(servers, plan.calmWithinMs);
+      const load = { port, next, rate: SINGLE_RATE };
+      await oneCaller({ ...load, seconds: WARM_UP_SECONDS });
+      const profiler = await connectProfiler(await inspect());
+      await profiler.start();
+      const requests = await oneCaller({ ...load, seconds });
+      const profile = await profiler.stop();
+      profiler.close();
+      process.stdout.write(`${each.title}: ${name}\n${describeTail(requests, profile)}\n`);
+    }
+  }
+});

@@ -1,0 +1,87 @@
+// Divides the time of requests into the parts of the server's main thread, for the slowest and the median requests.
+import { createStackOf, partOf } from '../profile/by-part.ts';
+import type { CpuProfile, ProfileNode } from '../profile/inspector.ts';
+import type { TimedRequest } from './one-caller.ts';
+
+const SLOWEST = 1 / 100;
+/** The requests around the median that the slowest ones are compared with. */
+const MIDDLE = 1 / 5;
+const MOST_FILES = 8;
+
+/** The thread waits: for PostgreSQL, Redis, the pool of threads that signs, the network or a processor. */
+const WAITING = 'waiting';
+
+type Micros = Map<string, number>;
+
+/** Lines of text: quantiles, and microseconds per request by part and by file of the server. */
+export function describeTail(requests: readonly TimedRequest[], profile: CpuProfile): string {
+  const ascending = requests.toSorted((one, other) => durationOf(one) - durationOf(other));
+  const at = (share: number): number => Math.floor(ascending.length * share);
+  const slowest = ascending.slice(at(1 - SLOWEST));
+  const middle = ascending.slice(at(0.5 - MIDDLE / 2), at(0.5 + MIDDLE / 2));
+  const samples = timedSamples(profile);
+  const [slow, usual] = [slowest, middle].map((group) => average(group, samples)) as [Parts, Parts];
+  const quantiles = [0.5, 0.9, 0.99].map((share) => ms(durationOf(ascending[at(share)])));
+  return [
+    `  p50, p90, p99, most: ${quantiles.join(', ')}, ${ms(durationOf(ascending.at(-1)))} of ${requests.length} requests`,
+    `  slowest 1 %, and median (µs a request): ${compared(slow.parts, usual.parts, 20)}`,
+    `  files: ${compared(slow.files, usual.files, MOST_FILES)}`,
+  ].join('\n');
+}
+
+type Parts = { readonly parts: Micros; readonly files: Micros };
+type TimedSample = { readonly begin: number; readonly end: number; readonly stack: readonly ProfileNode[] };
+
+function timedSamples(profile: CpuProfile): TimedSample[] {
+  const stackOf = createStackOf(profile);
+  let end = profile.startTime + (profile.timeDeltas[0] ?? 0);
+  return profile.samples.map((id, index) => {
+    const begin = end;
+    end += profile.timeDeltas[index + 1] ?? 0;
+    return { begin, end, stack: stackOf(id) };
+  });
+}
+
+/** Microseconds of one request on average. */
+function average(requests: readonly TimedRequest[], samples: readonly TimedSample[]): Parts {
+  const result: Parts = { parts: new Map(), files: new Map() };
+  for (const { begin, end } of requests) {
+    for (const sample of samples) {
+      const micros = Math.min(end, sample.end) - Math.max(begin, sample.begin);
+      if (micros <= 0) continue;
+      const share = micros / requests.length;
+      add(result.parts, partOf(sample.stack) ?? WAITING, share);
+      const file = sample.stack.map(({ callFrame }) => callFrame.url).find(isOwn);
+      if (file !== undefined)
+        add(result.files, file.replace(/^file:\/\/.*\/(?=(core|gateway|lib|cli|test)\/)/, ''), share);
+    }
+  }
+  return result;
+}
+
+function isOwn(url: string): boolean {
+  return url.startsWith('file:') && !url.includes('/node_modules/');
+}
+
+function add(to: Micros, key: string, micros: number): void {
+  to.set(key, (to.get(key) ?? 0) + micros);
+}
+
+/** The largest differences first. */
+function compared(slow: Micros, usual: Micros, most: number): string {
+  const keys = [...new Set([...slow.keys(), ...usual.keys()])];
+  const difference = (key: string): number => (slow.get(key) ?? 0) - (usual.get(key) ?? 0);
+  return keys
+    .sort((one, other) => difference(other) - difference(one))
+    .slice(0, most)
+    .map((key) => `${key} ${(slow.get(key) ?? 0).toFixed(0)}, ${(usual.get(key) ?? 0).toFixed(0)}`)
+    .join('; ');
+}
+
+function durationOf(request: TimedRequest | undefined): number {
+  return request === undefined ? 0 : request.end - request.begin;
+}
+
+function ms(micros: number): string {
+  return `${(micros / 1_000).toFixed(2)} ms`;
+}

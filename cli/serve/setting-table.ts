@@ -9,6 +9,7 @@ import { MAX_POINTS } from '../../gateway/limits/max-points.ts';
 import { parseTrustedProxies } from '../../gateway/server/client-ip.ts';
 import { parseOrigins } from '../../gateway/server/cors.ts';
 import {
+  autoOr,
   databaseUrl,
   integer,
   oneOf,
@@ -26,9 +27,10 @@ const TABLE = {
     fallback: 'all',
     description: 'role of this process: all, core or gateway',
   }),
-  workers: setting('HUB_WORKERS', '<n>', integer(1, 64), {
-    fallback: '1',
-    description: 'processes that share these ports; each has its own pool, and its own limits without Redis',
+  workers: setting('HUB_WORKERS', '<n>', autoOr(integer(1, 64)), {
+    fallback: 'auto',
+    description:
+      'processes that share these ports; auto: one for every two processors, up to 4, and one without Redis, which they need for common limits',
   }),
   host: setting('HUB_HOST', '<address>', text, {
     fallback: '127.0.0.1',
@@ -238,9 +240,11 @@ type Definition<T> = {
 };
 
 /** The values by the keys of the table. Those without a default may be undefined. */
-export type Settings = {
+export type SettingValues = {
   readonly [K in keyof typeof TABLE]: (typeof TABLE)[K] extends Definition<infer T> ? T : never;
 };
+
+export type Settings = SettingValues & { readonly workers: number };
 
 export const SETTINGS = Object.entries(TABLE).map(([key, definition]) => ({
   key,

@@ -1,5 +1,6 @@
 // The types of settings. Each parses its text, or throws an Error that describes a valid value.
 import { parseConnectionString } from '../../core/storage/connection/connection-string.ts';
+import { messageOf } from '../../lib/caught-error.ts';
 
 export function text(value: string): string {
   if (value.trim() === '') throw new Error('must not be empty');
@@ -18,6 +19,17 @@ export function integer(from: number, to: number): (value: string) => number {
     const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;
     if (number >= from && number <= to) return number;
     throw new Error(`must be a whole number from ${from} to ${to}, not ${JSON.stringify(value)}`);
+  };
+}
+
+export function autoOr<T>(parse: (value: string) => T): (value: string) => T | 'auto' {
+  return (value) => {
+    if (value === 'auto') return 'auto';
+    try {
+      return parse(value);
+    } catch (error) {
+      throw new Error(messageOf(error).replace(/^must be /, 'must be auto, or '));
+    }
   };
 }
 

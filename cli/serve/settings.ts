@@ -6,7 +6,8 @@ import { parseRedisAddress } from '../../core/storage/redis/redis-address.ts';
 import { messageOf } from '../../lib/caught-error.ts';
 import { usageError } from '../errors/failure.ts';
 import { readVariable, requirePublic, variableInUse } from './secret-variables.ts';
-import { SETTINGS, type Settings } from './setting-table.ts';
+import { SETTINGS, type Settings, type SettingValues } from './setting-table.ts';
+import { automaticWorkers } from './workers/automatic.ts';
 
 /** Declares a flag for every setting that has one, or for the named ones only. */
 export function addSettings(command: Command, only?: readonly (keyof Settings)[]): Command {
@@ -45,7 +46,11 @@ export function readSettings(
       wrong.add(key);
     }
   }
-  const settings = read as Settings; // every key of the table was read, or there are problems
+  const values = read as SettingValues; // every key of the table was read, or there are problems
+  const settings: Settings = {
+    ...values,
+    workers: values.workers === 'auto' ? automaticWorkers(values) : values.workers,
+  };
   for (const { among, is, message } of CONTRADICTIONS) {
     if (!among.some((key) => wrong.has(key)) && is(settings)) problems.push(message);
   }

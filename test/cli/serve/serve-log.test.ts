@@ -9,7 +9,7 @@ import { activate, checkStatus, deactivate, post } from '../../support/network/r
 import { query } from '../../support/postgres/databases.ts';
 
 describe('the log of a hub', function () {
-  this.timeout(30_000); // the first test to ask starts PostgreSQL
+  this.timeout(60_000); // the first test to ask starts PostgreSQL
   const lines: string[] = [];
   let hub: TestHub;
   let license: TestLicense;

@@ -28,7 +28,7 @@ const COMMANDS = [
 ];
 
 describe('attack: endless pages', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let server: Server;
   let hub: { rpcUrl: string; token: string };
   let calls = 0;

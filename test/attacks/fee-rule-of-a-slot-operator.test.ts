@@ -12,7 +12,7 @@ type Admin = Client<typeof PaymentAdminService>;
 type Rule = NonNullable<Parameters<Admin['addFeeRule']>[0]['rule']>;
 
 describe('attack: the fee rules of a slot operator', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let payments: Payments;
   let operator: Admin;
   before(async () => {

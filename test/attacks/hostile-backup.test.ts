@@ -21,7 +21,7 @@ type Fields = Record<string, unknown>;
 type Parsed = Fields & { tables: Fields[]; sequences: Fields[] };
 
 describe('a hostile backup', function () {
-  this.timeout(30_000); // it starts a hub
+  this.timeout(60_000); // it starts a hub
   let directory: string;
   let honest: BackupEntry[];
   let databaseUrl: string;

@@ -15,7 +15,7 @@ import { type Payments, startPayments } from '../support/hub/payment.ts';
 type Request = MessageInitShape<typeof CreateChargeSessionRequestSchema>;
 
 describe('attack: the idempotency key of another slot', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let payments: Payments;
   let store: Client<typeof PaymentService>;
   let wallet: Client<typeof PaymentService>;

@@ -12,7 +12,7 @@ import { createApp, issueLicense } from '../support/hub/license.ts';
 import { query } from '../support/postgres/databases.ts';
 
 describe('a token that imitates another actor', function () {
-  this.timeout(30_000); // it starts a hub
+  this.timeout(60_000); // it starts a hub
   let hub: TestHub;
   const log: string[] = [];
   before(async () => {

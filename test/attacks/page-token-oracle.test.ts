@@ -15,7 +15,7 @@ import { createSession, type Payments, startPayments } from '../support/hub/paym
 const ALL = { createdFrom: { seconds: 0n, nanos: 0 } };
 
 describe('attack: page tokens as an oracle', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let payments: Payments;
   let own: string;
   let foreign: string;

@@ -17,7 +17,7 @@ const APPEND_ONLY = ['audit_entry', 'audit_link', 'audit_anchor'];
 const QUEUE_THE_REST = 'insert into audit_unlinked select id from audit_entry on conflict do nothing';
 
 describe('an audit log rewritten by the owner of the schema', function () {
-  this.timeout(30_000); // it starts hubs
+  this.timeout(60_000); // it starts hubs
   const masterKey = randomBytes(32).toString('base64');
   let databaseUrl: string;
   let directory: string;

@@ -25,7 +25,7 @@ import { query } from '../support/postgres/databases.ts';
 import { until } from '../support/until.ts';
 
 describe('a second payment of a paid session', function () {
-  this.timeout(30_000);
+  this.timeout(60_000);
   let payments: Payments;
   before(async () => {
     payments = await startPayments();
@@ -353,7 +353,7 @@ describe('a second payment of a paid session', function () {
 });
 
 describe('a second payment of a session with its maximum of callbacks', function () {
-  this.timeout(30_000);
+  this.timeout(60_000);
   const KEPT = 3;
   let payments: Payments;
   /** How far the hub's clock is ahead. */

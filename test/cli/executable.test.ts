@@ -16,7 +16,7 @@ registerHooks({ resolve: (name, context, next) => {
 } });`;
 
 describe('the hubctl executable', function () {
-  this.timeout(30_000); // it starts programs
+  this.timeout(60_000); // it starts programs
 
   it("prints its version with the machine's Node.js", async () => {
     const { code, stdout } = await hubctl(['--version'], { PATH: MACHINE_PATH });

@@ -229,8 +229,11 @@ describe('the accessibility of the console', function () {
     await page.keyboard.press('Tab');
     await page.keyboard.type('keys@example.com');
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Customer', exact: true }).waitFor();
-    await page.locator('[aria-live=polite]', { hasText: 'Keyboard & Co is created.' }).waitFor();
+    // At the same time, since the message disappears after seconds.
+    await Promise.all([
+      page.getByRole('heading', { name: 'Customer', exact: true }).waitFor(),
+      page.locator('[aria-live=polite]', { hasText: 'Keyboard & Co is created.' }).waitFor(),
+    ]);
     await close();
   });
 

@@ -1,6 +1,7 @@
 // A hub with ten days of business behind it, as an operator finds one: real payments at the simulated providers, licenses
 // in use, and some trouble.
 
+import { setTimeout } from 'node:timers/promises';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { seedDemo } from '../../cli/demo/seed-demo.ts';
@@ -171,7 +172,7 @@ async function sellLicenses({ hub }: Payments): Promise<Fixture['license']> {
   ] as const) {
     await issueLicense(admin, { app: 'demo', customer, seatLimit, limitProfile: 'pro' });
   }
-  const expired = new Date(Date.now() + 100);
+  const expired = new Date(Date.now() + 3_000);
   await issueLicense(admin, { app: 'demo', customer: 'Last year’s', expiresAt: timestampFromDate(expired) });
   const revoked = await issueLicense(admin, { app: 'demo', customer: 'Refunded GmbH' });
   await admin.revokeLicense({ licenseId: revoked.licenseId, reason: 'Refunded' });
@@ -191,6 +192,7 @@ async function sellLicenses({ hub }: Payments): Promise<Fixture['license']> {
   }
   await deactivate(gatewayUrl, license.licenseKey, 'm-3');
   const { customerId = '' } = (await admin.getLicense(license)).license ?? {};
+  await setTimeout(expired.getTime() - Date.now());
   return { ...license, keyHint: license.licenseKey.slice(-5), customerId };
 }
 

@@ -302,7 +302,10 @@ describe('licenses and customers in the console', function () {
     });
 
     it('names the state of a license in its grace', async () => {
-      const license = await issue({ expiresAt: timestampFromDate(new Date(Date.now() + 500)), graceDays: 7 });
+      const license = await issue({
+        expiresAt: timestampFromDate(new Date(Date.now() + 3_000)),
+        graceDays: 7,
+      });
       await until(async () => (await read(license)).state === LicenseState.GRACE, 'the license has expired');
       await open(`#/licenses/${license.licenseId}`);
       await main().locator('.badge', { hasText: 'grace' }).waitFor();

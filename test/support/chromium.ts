@@ -43,7 +43,7 @@ export async function openBrowser(options: BrowserContextOptions = {}): Promise<
     executablePath: CHROMIUM,
     args: FLAGS,
   });
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(20_000);
   return {
     context,
     async close() {

@@ -7,7 +7,7 @@ const POLL_MS = 50;
 export async function until(
   condition: () => boolean | Promise<boolean>,
   what: string,
-  limitMs = 10_000,
+  limitMs = 20_000,
 ): Promise<void> {
   const deadline = performance.now() + limitMs;
   while (!(await condition())) {

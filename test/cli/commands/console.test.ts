@@ -10,7 +10,7 @@ const SERVER = { HUBCTL_SERVER: 'http://127.0.0.1:7100', HUBCTL_TOKEN: 'hub_secr
 const ADDRESS = 'http://127.0.0.1:7100/console/';
 
 describe('hubctl console', function () {
-  this.timeout(30_000); // it starts programs
+  this.timeout(60_000); // it starts programs
 
   it('prints the address of the console, without a token', async () => {
     const { code, stdout } = await hubctl(['console'], SERVER);

@@ -24,7 +24,7 @@ async function failure(promise: Promise<unknown>): Promise<string> {
 }
 
 describe('a server that is not a hub', function () {
-  this.timeout(30_000); // it starts programs
+  this.timeout(60_000); // it starts programs
 
   const answers: Record<string, RequestListener> = {
     'HTTP 302': (_, response) => response.writeHead(302, { location: 'https://login.example' }).end(),
@@ -58,7 +58,7 @@ describe('a server that is not a hub', function () {
 });
 
 describe('a given data directory', function () {
-  this.timeout(30_000); // it starts programs
+  this.timeout(60_000); // it starts programs
 
   let elsewhere: Server;
   let dir: string;

@@ -55,7 +55,7 @@ const OF_A_RUNNING_HUB = [
 ];
 
 describe('hubctl doctor', function () {
-  this.timeout(30_000); // the first test to ask starts PostgreSQL
+  this.timeout(60_000); // the first test to ask starts PostgreSQL
   let hub: TestHub;
   let scratch: string;
   let receiver: WebhookReceiver | undefined;

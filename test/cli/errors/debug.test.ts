@@ -9,7 +9,7 @@ import { ended, HUBCTL } from '../spawn-hubctl.ts';
 const CRASH = `data:text/javascript,setTimeout(() => { undefined.member; }, 0);`;
 
 describe('hubctl --debug', function () {
-  this.timeout(30_000); // it starts a hub and programs
+  this.timeout(60_000); // it starts a hub and programs
   let hub: TestHub;
   before(async () => {
     hub = await startHub();

@@ -9,7 +9,7 @@ import { createApp, issueLicense } from '../../support/hub/license.ts';
 import { until } from '../../support/until.ts';
 
 describe('the stream of events', function () {
-  this.timeout(30_000); // it starts a hub
+  this.timeout(60_000); // it starts a hub
   let hub: TestHub;
   before(async () => {
     hub = await startHub();

@@ -13,7 +13,7 @@ import { expectPrinted } from '../expect-schema.ts';
 import { runHere } from '../run-here.ts';
 
 describe('hubctl top', function () {
-  this.timeout(30_000); // it looks for seconds
+  this.timeout(60_000); // it looks for seconds
   let hub: TestHub;
   let asking = true;
   let asked: Promise<void>;

@@ -55,7 +55,7 @@ const APPS: ReadonlySet<number> = new Set([
 ]);
 
 describe('a limited token', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let payments: Payments;
   let inside: Things;
   let outside: Things;

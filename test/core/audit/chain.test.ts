@@ -38,7 +38,7 @@ const LOGGER = pino({ level: 'silent' });
 const ACTOR = { kind: 'token', name: 'Ada', tokenId: formatId('tok', newUuid()), requestId: 'r-1' } as const;
 
 describe('the audit chain', function () {
-  this.timeout(30_000); // the first test to ask starts PostgreSQL
+  this.timeout(60_000); // the first test to ask starts PostgreSQL
   let url: string;
   let db: Database;
   let chain: ChainOptions;
@@ -108,7 +108,7 @@ describe('the audit chain', function () {
   it('links committed entries within moments, and the rest when the hub stops', async () => {
     const linkTask = await start();
     await record('a');
-    await until(async () => (await readHead(db.pool)).seq === 1, 'the entry is linked', 5_000);
+    await until(async () => (await readHead(db.pool)).seq === 1, 'the entry is linked');
     await record('b');
     await linkTask.stop();
     expect((await readHead(db.pool)).seq).to.equal(2);

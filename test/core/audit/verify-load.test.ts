@@ -11,7 +11,7 @@ import { until } from '../../support/until.ts';
 const POOL = 4;
 
 describe('verifying the audit log', function () {
-  this.timeout(30_000);
+  this.timeout(60_000);
   let hub: TestHub;
   let audit: ReturnType<typeof createClient<typeof AuditService>>;
   /** Blocks readers of the links. */

@@ -28,7 +28,7 @@ import { activate } from '../../support/network/rest.ts';
 import { query } from '../../support/postgres/databases.ts';
 
 describe('erasing a customer', function () {
-  this.timeout(30_000);
+  this.timeout(60_000);
   let payments: Payments;
   let canaries: Canaries;
   let customerId: string;

@@ -20,7 +20,7 @@ import { until } from '../../support/until.ts';
 import { addEndpoint, type EventClient, eventClient, eventsOf, RECEIVER_SETTINGS } from './event-scene.ts';
 
 describe('the events of an erased customer', function () {
-  this.timeout(40_000);
+  this.timeout(60_000);
   let payments: Payments;
   let events: EventClient;
   let receiver: WebhookReceiver;

@@ -15,7 +15,7 @@ const GATEWAYS = {
 };
 
 describe('the secrets of a payment slot', function () {
-  this.timeout(30_000); // the first test to ask starts PostgreSQL
+  this.timeout(60_000); // the first test to ask starts PostgreSQL
   const { make: canary, found } = createCanaries();
   let admin: PaymentAdmin;
   let provider: FakeProvider;

@@ -32,7 +32,7 @@ function idAt(time: Date, tail: number): string {
 }
 
 describe('pruning', function () {
-  this.timeout(30_000); // the first test to ask starts PostgreSQL
+  this.timeout(60_000); // the first test to ask starts PostgreSQL
   let url: string;
   let db: Database;
   let chain: ChainOptions;

@@ -4,7 +4,7 @@ import { startHub, type TestHub } from '../../support/hub/hub.ts';
 import { objectIn } from '../fake-core.ts';
 
 describe('the webhooks of a hub', function () {
-  this.timeout(30_000); // it starts a hub
+  this.timeout(60_000); // it starts a hub
 
   let hub: TestHub;
   before(async () => {

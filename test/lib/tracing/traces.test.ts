@@ -191,7 +191,7 @@ describe('traces of a gateway and a core in two processes', function () {
     expect(served.resource['service.instance.id']).not.to.equal(asked.resource['service.instance.id']);
     const { version } = JSON.parse(await readFile(new URL('../../../package.json', import.meta.url), 'utf8'));
     expect(served.resource['service.version']).to.equal(version);
-    for (const name of ['lookup_licenses', 'update_seats']) {
+    for (const name of ['find_or_allocate_seats', 'update_seats']) {
       const { kind, attributes } = childOf(served, name);
       expect({ kind, ...attributes }).to.include({ kind: 'client', 'db.system.name': 'postgresql' });
     }

@@ -11,7 +11,7 @@ const run = promisify(execFile);
 const RELEASE = fileURLToPath(new URL('../../../scripts/release/release.js', import.meta.url));
 
 describe('npm run release', function () {
-  this.timeout(30_000); // it starts programs
+  this.timeout(60_000); // it starts programs
 
   let home: string;
   const git = (...words: string[]) =>

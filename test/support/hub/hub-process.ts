@@ -33,6 +33,7 @@ export async function spawnHub(
   const child = spawn(process.execPath, [program, 'serve'], {
     env: {
       PATH: process.env['PATH'] ?? '',
+      HUB_WORKERS: '1',
       HUB_LICENSE_RATE_PER_MINUTE: '0',
       HUB_WRONG_GUESSES: '0',
       HUB_PORT: '0',

@@ -12,8 +12,8 @@ export type ProviderTap = {
   about(text: string): string[];
   /** The names of all headers so far. */
   readonly headers: ReadonlySet<string>;
-  /** The maximum number of concurrent calls so far. */
-  peak(): number;
+  /** The maximum number of concurrent calls so far, of those whose query or form contains this text. */
+  peak(text?: string): number;
   /** Holds responses until `release`. The provider still performs the calls. */
   hold(): void;
   /** The number of responses that are held back. */
@@ -25,16 +25,19 @@ export type ProviderTap = {
 };
 
 export async function startProviderTap(target: string): Promise<ProviderTap> {
-  let calls: { readonly path: string; text: string }[] = [];
+  let calls: Call[] = [];
   const seen = new Set<string>();
-  let [underWay, peak, held] = [0, 0, 0];
+  const underWay = new Set<Call>();
+  let held = 0;
   let gate = Promise.withResolvers<void>();
   gate.resolve();
 
   const pass = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const path = incoming.url ?? '/';
-    const call = { path: path.replace(/\?.*/, ''), text: path };
+    const call: Call = { path: path.replace(/\?.*/, ''), text: path, beside: [...underWay] };
     calls.push(call);
+    underWay.add(call);
+    outgoing.once('close', () => underWay.delete(call));
     const { method, headers } = incoming;
     for (const name of Object.keys(headers)) seen.add(name);
     const onward = request(new URL(path, target), { method, headers });
@@ -52,11 +55,6 @@ export async function startProviderTap(target: string): Promise<ProviderTap> {
     answer.pipe(outgoing);
   };
   const server = createServer((incoming, outgoing) => {
-    underWay += 1;
-    peak = Math.max(peak, underWay);
-    outgoing.once('close', () => {
-      underWay -= 1;
-    });
     pass(incoming, outgoing).catch(() => outgoing.destroy()); // either side closed the connection
   });
   server.listen(0, '127.0.0.1');
@@ -70,7 +68,10 @@ export async function startProviderTap(target: string): Promise<ProviderTap> {
       return calls.map(({ path }) => path);
     },
     headers: seen,
-    peak: () => peak,
+    peak(text = '') {
+      const matching = (each: readonly Call[]): Call[] => each.filter((call) => call.text.includes(text));
+      return Math.max(0, ...matching(calls).map(({ beside }) => 1 + matching(beside).length));
+    },
     hold() {
       gate = Promise.withResolvers<void>();
     },
@@ -78,7 +79,6 @@ export async function startProviderTap(target: string): Promise<ProviderTap> {
     release: () => gate.resolve(),
     forget() {
       calls = [];
-      peak = underWay;
     },
     async close() {
       gate.resolve();
@@ -88,3 +88,6 @@ export async function startProviderTap(target: string): Promise<ProviderTap> {
     },
   };
 }
+
+/** `beside`: the calls that were under way when it began. */
+type Call = { readonly path: string; text: string; readonly beside: readonly Call[] };

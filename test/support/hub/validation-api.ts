@@ -12,8 +12,8 @@ export type ValidationAnswer = { readonly status: number; readonly body: string 
 export type ValidationApi = {
   /** The base address of a slot. */
   readonly url: string;
-  /** Names of the calls so far, in order: `validate`, `query`, `initiate`. */
-  readonly calls: readonly string[];
+  /** The calls so far, in order: their names `validate`, `query`, `initiate`, and their queries. */
+  readonly calls: readonly { readonly name: string; readonly query: string }[];
   /** The response to validations from now on. Undefined: the simulator's own response. */
   answer: (validationId: string) => ValidationAnswer | undefined;
   close(): Promise<void>;
@@ -27,7 +27,7 @@ const NAMES: Readonly<Record<string, string>> = {
 
 /** @param target the simulator's gateway_one */
 export async function startValidationApi(target: string): Promise<ValidationApi> {
-  const calls: string[] = [];
+  const calls: { name: string; query: string }[] = [];
   const api = { answer: (): ValidationAnswer | undefined => undefined } as Pick<ValidationApi, 'answer'>;
 
   const pass = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
@@ -43,7 +43,7 @@ export async function startValidationApi(target: string): Promise<ValidationApi>
   const server = createServer((incoming, outgoing) => {
     const { pathname, searchParams } = new URL(incoming.url ?? '/', 'http://provider');
     const call = NAMES[pathname.split('/').at(-1) ?? ''] ?? pathname;
-    calls.push(call);
+    calls.push({ name: call, query: searchParams.toString() });
     const answer = call === 'validate' ? api.answer(searchParams.get('val_id') ?? '') : undefined;
     if (answer === undefined) pass(incoming, outgoing).catch(() => outgoing.destroy());
     else if (answer !== 'hangs') outgoing.writeHead(answer.status).end(answer.body);

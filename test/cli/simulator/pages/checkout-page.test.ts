@@ -9,7 +9,7 @@ const NASTY = `"><script>document.title='owned'</script>&amp;'`;
 
 for (const javaScriptEnabled of [true, false]) {
   describe(`the checkout page in a browser ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, function () {
-    this.timeout(30_000);
+    this.timeout(60_000);
     let browser: Browser;
     let page: Page;
     let simulator: Simulator;

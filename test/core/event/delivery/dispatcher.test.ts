@@ -24,7 +24,7 @@ const HOUR_MS = 3_600_000;
 const CLAIM_MS = 120_000;
 
 describe('deliveries', function () {
-  this.timeout(40_000);
+  this.timeout(60_000);
   let hub: TestHub;
   let events: EventClient;
   let receiver: WebhookReceiver;

@@ -297,7 +297,7 @@ describe('sending a webhook by TLS', () => {
   const defaults = getCACertificates('default');
 
   before(async function () {
-    this.timeout(30_000);
+    this.timeout(60_000);
     dns = await startDnsServer(() => ['127.0.0.1']);
     certificates = await makeCertificates();
     const [issuer, stranger] = [

@@ -24,7 +24,7 @@ import { addEndpoint, eventClient, RECEIVER_SETTINGS } from '../event-scene.ts';
 const HOUR_MS = 3_600_000;
 
 describe('the secrets of endpoints', function () {
-  this.timeout(30_000);
+  this.timeout(60_000);
   let shared: { dataDir: string; databaseUrl: string };
   let hub: TestHub;
   let receiver: WebhookReceiver;

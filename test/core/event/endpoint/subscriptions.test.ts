@@ -27,7 +27,7 @@ const step = fc.record({
 });
 
 describe('subscriptions', function () {
-  this.timeout(30_000);
+  this.timeout(60_000);
   let hubs: [TestHub, TestHub];
   let receiver: WebhookReceiver;
   before(async () => {

@@ -14,7 +14,7 @@ import { addEndpoint, type EventClient, eventClient, eventsOf, RECEIVER_SETTINGS
 const FAR = 25_000;
 
 describe('the sequencer', function () {
-  this.timeout(30_000);
+  this.timeout(60_000);
   let hub: TestHub;
   let events: EventClient;
   let receiver: WebhookReceiver;

@@ -14,7 +14,7 @@ import { createMigratedDatabase, query } from '../../../support/postgres/databas
 import { type EventClient, eventClient, eventsOf } from '../event-scene.ts';
 
 describe('a stream of events', function () {
-  this.timeout(30_000);
+  this.timeout(60_000);
   let shared: { dataDir: string; databaseUrl: string };
   let hub: TestHub;
   let events: EventClient;

@@ -24,7 +24,7 @@ const MAIL = {
 const LOGIN = { user: 'shop', password: 'pass word/@:%' };
 
 describe('a mailer', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let certificates: Certificates;
   let issuer: Issuer;
   const opened: (() => unknown)[] = [];

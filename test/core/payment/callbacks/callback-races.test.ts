@@ -88,13 +88,13 @@ describe('two hubs on one database', function () {
     })().catch(() => {}); // ended by the signal
     await until(() => seen.length === 1, 'the current session is shown');
     await callBack(payments.hub.gatewayUrl, 'gateway_one', callbackFields(session, 'failed'));
-    await until(() => seen.length === 2, 'the failure is seen', 3_000);
+    await until(() => seen.length === 2, 'the failure is seen');
     await callBack(
       payments.hub.gatewayUrl,
       'gateway_one',
       callbackFields(session, 'paid', payQuietly(payments, session)),
     );
-    await until(() => seen.length === 3, 'the success is seen', 3_000);
+    await until(() => seen.length === 3, 'the success is seen');
     ending.abort();
     await watching;
     expect(seen).to.deep.equal([

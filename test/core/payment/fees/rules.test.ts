@@ -46,7 +46,7 @@ describe('the fees of a payment', () => {
 });
 
 describe('fee rules', function () {
-  this.timeout(30_000); // the first test to ask starts PostgreSQL
+  this.timeout(60_000); // the first test to ask starts PostgreSQL
   let admin: PaymentAdmin;
   let now = NOW;
   before(async () => {

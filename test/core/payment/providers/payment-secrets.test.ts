@@ -19,7 +19,7 @@ import { readServerLog } from '../../../support/postgres/databases.ts';
 import { type FakeProvider, type Heard, startProvider } from './fake-provider.ts';
 
 describe("the secrets of a hub's payments", function () {
-  this.timeout(30_000); // a callbacks wait for the next verification, and the database is read as a whole
+  this.timeout(60_000); // a callbacks wait for the next verification, and the database is read as a whole
   const { make: canary, found } = createCanaries();
   const credentials = {
     gateway_one: { storeId: canary(), storePassword: canary() },

@@ -11,7 +11,7 @@ import { createMetrics } from '../../../../lib/metrics/metrics.ts';
 import { createDatabase } from '../../../support/postgres/databases.ts';
 
 describe('settlements of the same tick', function () {
-  this.timeout(30_000); // the first test to ask starts PostgreSQL
+  this.timeout(60_000); // the first test to ask starts PostgreSQL
   let db: Database;
   const slotId = newUuid();
   beforeEach(async () => {

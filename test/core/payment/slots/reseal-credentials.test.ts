@@ -20,7 +20,7 @@ const SIGNING_KEYS = {
 };
 
 describe('re-sealing with a new master key', function () {
-  this.timeout(30_000); // the first test to ask starts PostgreSQL
+  this.timeout(60_000); // the first test to ask starts PostgreSQL
   let oldKey: MasterKey;
   let newKey: MasterKey;
   let databaseUrl: string;

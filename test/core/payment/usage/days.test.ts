@@ -9,7 +9,7 @@ const FROM = new Date('2026-05-01T00:00:00.000Z');
 const DAY_MS = 86_400_000;
 
 describe('the usage log by day', function () {
-  this.timeout(30_000); // the first test to ask starts PostgreSQL
+  this.timeout(60_000); // the first test to ask starts PostgreSQL
   let admin: PaymentAdmin;
   before(async () => {
     admin = await startPaymentAdmin({ driverOf, clock: () => FROM });

@@ -9,7 +9,7 @@ import { refusal } from '../refusal.ts';
 const NOW = new Date('2026-05-01T12:00:00.000Z');
 
 describe('the usage log', function () {
-  this.timeout(30_000); // the first test to ask starts PostgreSQL
+  this.timeout(60_000); // the first test to ask starts PostgreSQL
   let admin: PaymentAdmin;
   before(async () => {
     admin = await startPaymentAdmin({ driverOf, clock: () => NOW });

@@ -143,7 +143,7 @@ describe('forged callbacks of a paid session, with any answer of the validation 
           truth,
         );
         aheadMs += HOUR_MS;
-        await untilStatus(payments, session, 'success', 5_000);
+        await untilStatus(payments, session, 'success', 20_000);
         expect((await inspect(payments, session)).usageLog?.gatewayTransactionId).to.equal(truth);
       },
     );

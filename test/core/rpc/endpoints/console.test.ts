@@ -9,7 +9,7 @@ import { startHub, type TestHub } from '../../../support/hub/hub.ts';
 import { until } from '../../../support/until.ts';
 
 describe('the console on the RPC port', function () {
-  this.timeout(30_000); // it starts a hub
+  this.timeout(60_000); // it starts a hub
   let hub: TestHub;
   let port: number;
   let log = '';

@@ -18,7 +18,7 @@ const SOUNDS_SECRET = /(^|_)(key|token|secret|password|passphrase|credential|fin
 const NESTING = 3;
 
 describe('logged messages', function () {
-  this.timeout(30_000); // buf compiles the contract
+  this.timeout(60_000); // buf compiles the contract
   let messages: DescMessage[];
   before(async () => {
     const registry = createFileRegistry(await buildImage());

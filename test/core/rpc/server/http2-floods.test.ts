@@ -20,7 +20,7 @@ function frame(type: number, flags: number, stream: number, payload: Uint8Array)
 }
 
 describe('an HTTP/2 connection', function () {
-  this.timeout(30_000);
+  this.timeout(60_000);
   let server: TestListener;
   const start = async (options: ListenerOptions = {}): Promise<void> => {
     server = await TestListener.start(options);

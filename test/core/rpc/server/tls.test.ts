@@ -31,7 +31,7 @@ import { failureOf } from '../failure-of.ts';
 import { run } from './run-command.ts';
 
 describe('the RPC port with TLS', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let certificates: Certificates;
   let issuer: Issuer;
   let server: Pair;

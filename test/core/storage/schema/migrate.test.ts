@@ -57,7 +57,7 @@ describe('migrations', function () {
     const difference = await db.orm.schema.getUpdateSchemaSQL({ wrap: false });
     // Triggers and functions are nothing the entities know.
     const own =
-      /^drop (trigger|function) if exists "(audit|license|make|partition|months|seat|search|metadata)_.*;\n*/gm;
+      /^drop (trigger|function) if exists "(allocate|audit|license|make|partition|months|seat|search|metadata)_.*;\n*/gm;
     expect(difference.replace(own, '')).to.equal('');
   });
 

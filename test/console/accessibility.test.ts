@@ -225,6 +225,7 @@ describe('the accessibility of the console', function () {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(await page.evaluate('document.activeElement.textContent')).to.equal('New customer');
     await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'Create a customer' }).waitFor();
     await page.keyboard.type('Keyboard & Co');
     await page.keyboard.press('Tab');
     await page.keyboard.type('keys@example.com');

@@ -1,5 +1,5 @@
 // The job queue of callbacks that were not processed at once: pg-boss, in the hub's database.
-
+import { setTimeout } from 'node:timers/promises';
 import pg, { type ClientBase, type Pool, type PoolClient } from 'pg';
 import { getConstructionPlans, type Job, PgBoss } from 'pg-boss';
 import type { Database } from '../../storage/database.ts';
@@ -89,7 +89,12 @@ export async function createJobs(options: JobsOptions): Promise<Jobs> {
       });
     },
     async stop(graceMs) {
-      await boss.stop({ graceful: true, timeout: graceMs });
+      // A graceful stop of pg-boss checks only every 500 ms whether the jobs have ended.
+      const graceEnded = new AbortController();
+      const grace = setTimeout(graceMs, undefined, { signal: graceEnded.signal }).catch(() => {});
+      await Promise.race([boss.offWork(QUEUE), grace]);
+      graceEnded.abort();
+      await boss.stop({ graceful: false });
     },
   };
 }

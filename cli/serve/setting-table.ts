@@ -6,8 +6,8 @@ import { schemaName } from '../../core/storage/connection/database-address.ts';
 import { parseRedisAddress } from '../../core/storage/redis/redis-address.ts';
 import { readMasterKeys } from '../../core/storage/secrets/master-key.ts';
 import { MAX_POINTS } from '../../gateway/limits/max-points.ts';
-import { parseTrustedProxies } from '../../gateway/server/client-ip.ts';
 import { parseOrigins } from '../../gateway/server/cors.ts';
+import { parseTrustedProxies } from '../../lib/net/proxies.ts';
 import {
   autoOr,
   databaseUrl,

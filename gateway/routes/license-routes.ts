@@ -7,7 +7,7 @@ import { textMember } from '../body/read-body.ts';
 import { type Guess, type GuessLimit, keySubject, licenseSubject } from '../limits/guess-limit.ts';
 import { tagged } from '../server/conditional-response.ts';
 import { LICENSE_OPERATIONS as about } from './license-operations.ts';
-import { type Call, queryParameter, type Route, type RouteResponse, rpcOptions } from './routes.ts';
+import { type Call, queryParameter, type Route, type RouteResponse } from './routes.ts';
 
 /** Routes under /v1, served by the LicenseService behind `transport`. */
 export function licenseRoutes(transport: Transport, guesses: GuessLimit | undefined): Route[] {
@@ -86,7 +86,7 @@ async function activate(licenses: Licenses, call: Call): Promise<RouteResponse> 
     ...(machineLabel !== undefined && { machineLabel }),
     ...(appVersion !== undefined && { appVersion }),
   };
-  const { license, publicKeyPem } = await licenses.activate(request, rpcOptions(call));
+  const { license, publicKeyPem } = await licenses.activate(request, call.rpc);
   if (license === undefined) throw new Error('Activate answered without a license');
   return json({ ok: true, license, publicKeyPem });
 }
@@ -97,7 +97,7 @@ async function deactivate(licenses: Licenses, call: Call): Promise<RouteResponse
     licenseKey: textMember(body, 'licenseKey') ?? '',
     machineFingerprint: textMember(body, 'machineFingerprint') ?? '',
   };
-  const { released } = await licenses.deactivate(request, rpcOptions(call));
+  const { released } = await licenses.deactivate(request, call.rpc);
   return json({ ok: true, released });
 }
 
@@ -108,7 +108,7 @@ async function status(
 ): Promise<RouteResponse> {
   const found = await licenses.checkStatus(
     { licenseId: call.param, ...(machineFingerprint !== undefined && { machineFingerprint }) },
-    rpcOptions(call),
+    call.rpc,
   );
   const { seats, expiresAt, graceEndsAt, features, checkedAt } = found;
   if (seats === undefined || checkedAt === undefined)
@@ -130,12 +130,12 @@ async function status(
 }
 
 async function publicKey(licenses: Licenses, call: Call): Promise<RouteResponse> {
-  const { publicKeyPem, kid } = await licenses.getPublicKey({ app: call.param }, rpcOptions(call));
+  const { publicKeyPem, kid } = await licenses.getPublicKey({ app: call.param }, call.rpc);
   return tagged(call, kid, 'application/x-pem-file', publicKeyPem);
 }
 
 async function jwks(licenses: Licenses, call: Call): Promise<RouteResponse> {
-  const { keys } = await licenses.getJwks({ app: call.param }, rpcOptions(call));
+  const { keys } = await licenses.getJwks({ app: call.param }, call.rpc);
   const body = JSON.stringify({
     keys: keys.map(({ kty, crv, x, y, kid, alg, use }) => ({ kty, crv, x, y, kid, alg, use })),
   });
@@ -143,7 +143,7 @@ async function jwks(licenses: Licenses, call: Call): Promise<RouteResponse> {
 }
 
 async function freeLimits(licenses: Licenses, call: Call): Promise<RouteResponse> {
-  const { limits } = await licenses.getFreeLimits({ app: call.param }, rpcOptions(call));
+  const { limits } = await licenses.getFreeLimits({ app: call.param }, call.rpc);
   return json({ app: call.param, profile: 'free', limits: limitsOf(limits) });
 }
 

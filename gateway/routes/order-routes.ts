@@ -6,7 +6,7 @@ import { ChargeStatus } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { nameOf, ORDER_STATES } from '../../lib/presentation/words.ts';
 import type { GuessLimit } from '../limits/guess-limit.ts';
 import { ORDER_OPERATION } from './order-operation.ts';
-import { type Call, type Route, type RouteResponse, rpcOptions } from './routes.ts';
+import type { Call, Route, RouteResponse } from './routes.ts';
 
 /** `/v1/orders/{sessionId}`, served by the OrderService behind `transport`. */
 export function orderRoutes(transport: Transport, guesses: GuessLimit | undefined): Route[] {
@@ -41,7 +41,7 @@ export function readClaimed(
   show: (order: GetClaimedOrderResponse) => RouteResponse,
 ): Promise<RouteResponse> {
   const { client, param: sessionId } = call;
-  const read = async () => show(await orders.getClaimedOrder({ sessionId, claimToken }, rpcOptions(call)));
+  const read = async () => show(await orders.getClaimedOrder({ sessionId, claimToken }, call.rpc));
   return guesses === undefined ? read() : guesses.guard({ client, subject: `claim/${client}` }, 'read', read);
 }
 

@@ -9,7 +9,7 @@ import { MAX_LOOKS, orderPage, otherBrowserPage } from '../pages/order-page.ts';
 import { Problem } from '../problem.ts';
 import { errorCode, toProblem, unavailable } from '../rpc-problem.ts';
 import { readClaimed, statusOf } from './order-routes.ts';
-import { type Call, queryParameter, type Route, type RouteResponse, rpcOptions } from './routes.ts';
+import { type Call, queryParameter, type Route, type RouteResponse } from './routes.ts';
 
 export type PageOptions = {
   readonly guesses: GuessLimit | undefined;
@@ -49,10 +49,7 @@ function serveOffer(orders: Orders, options: PageOptions, call: Call): Promise<R
 }
 
 async function showOffer(orders: Orders, call: Call, shown: Parameters<typeof offerPage>[1] = {}) {
-  return offerPage(
-    await orders.getOfferPage({ offer: offerOf(call) }, rpcOptions(call)).catch(asPageProblem),
-    shown,
-  );
+  return offerPage(await orders.getOfferPage({ offer: offerOf(call) }, call.rpc).catch(asPageProblem), shown);
 }
 
 /** Starts the purchase: the browser gets the claim token of its session in a cookie, and goes to the checkout. */
@@ -69,7 +66,7 @@ async function buy(orders: Orders, options: PageOptions, call: Call): Promise<Ro
     language: languageOf(call),
   };
   try {
-    const bought = await orders.buyOffer(request, { ...rpcOptions(call), timeoutMs: BUY_TIMEOUT_MS });
+    const bought = await orders.buyOffer(request, { ...call.rpc, timeoutMs: BUY_TIMEOUT_MS });
     if (!/^https?:\/\//i.test(bought.checkoutUrl))
       throw unavailable(new Error('the checkout has no address'));
     return {

@@ -5,7 +5,7 @@ import { ClientGone } from '../body/read-body.ts';
 import { html, pageResponse } from '../pages/layout.ts';
 import { Problem } from '../problem.ts';
 import { errorCode } from '../rpc-problem.ts';
-import { type Call, type Route, type RouteResponse, rpcOptions } from './routes.ts';
+import type { Call, Route, RouteResponse } from './routes.ts';
 
 /** `/v1/return/{sessionId}`, which providers send the browsers of customers to, by GET or POST. */
 export function returnRoutes(transport: Transport): Route[] {
@@ -36,11 +36,9 @@ async function redirect(callbacks: Callbacks, call: Call): Promise<RouteResponse
   if (!METHODS.has(method)) {
     throw new Problem('method_not_allowed', `Use ${ALLOW} here.`, { headers: ['Allow', ALLOW] });
   }
-  const address = await callbacks
-    .getReturnAddress({ sessionId }, rpcOptions(call))
-    .catch((error: unknown) => {
-      throw errorCode(error) === 'session_unknown' ? unknownOrder() : error;
-    });
+  const address = await callbacks.getReturnAddress({ sessionId }, call.rpc).catch((error: unknown) => {
+    throw errorCode(error) === 'session_unknown' ? unknownOrder() : error;
+  });
   const { returnUrl, hasOrderPage, gateway } = address;
   if (method === 'POST') await deliverFields(callbacks, call, gateway);
   if (returnUrl === '' && !hasOrderPage) return FINISHED;
@@ -62,10 +60,7 @@ async function deliverFields(callbacks: Callbacks, call: Call, gateway: string):
   try {
     const fields = await call.readForm();
     if (Object.keys(fields).length === 0) return;
-    await callbacks.receiveCallback(
-      { gateway, method: 'POST', sessionId: call.param, fields },
-      rpcOptions(call),
-    );
+    await callbacks.receiveCallback({ gateway, method: 'POST', sessionId: call.param, fields }, call.rpc);
   } catch (error) {
     if (error instanceof ClientGone) throw error;
   }

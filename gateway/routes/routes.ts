@@ -1,8 +1,7 @@
-// Defines routes, and finds the route of a request target.
+// What a route is, what its handler gets and returns, and how it reads a query parameter.
 import type { IncomingHttpHeaders } from 'node:http';
-import { decodePair, type FormFields } from '../body/form.ts';
-import type { JsonMembers } from '../body/read-body.ts';
-import { fieldProblem, Problem } from '../problem.ts';
+import { decodePair, type FormFields, type JsonMembers } from '../body/read-body.ts';
+import { fieldProblem } from '../problem.ts';
 import type { FieldNames } from '../rpc-problem.ts';
 import type { About } from './operation.ts';
 
@@ -22,23 +21,18 @@ export type Call = {
   /** Reads the bytes of a JSON body, for a route with method `any`. Throws the same Problems. */
   readonly readRawJson: () => Promise<Buffer>;
   readonly headers: IncomingHttpHeaders;
-  readonly requestId: string;
   /** The client's key, from `clientKey`. */
   readonly client: string;
-  /**
-   * Aborted when the client disconnects. Only GET routes have it: a write that has begun may be committed
-   * already, so it completes, and the client's retry gets its result.
-   */
-  readonly signal: AbortSignal | undefined;
+  /** Options of the RPC that the handler calls. */
+  readonly rpc: {
+    readonly headers: { readonly 'x-request-id': string };
+    /**
+     * Aborted when the client disconnects. Only GET routes have it: a write that has begun may be committed
+     * already, so it completes, and the client's retry gets its result.
+     */
+    readonly signal?: AbortSignal;
+  };
 };
-
-/** Options of the RPC that a handler calls. An RPC that only reads ends when the client disconnects. */
-export function rpcOptions({ requestId, signal }: Call): {
-  readonly headers: { readonly 'x-request-id': string };
-  readonly signal?: AbortSignal;
-} {
-  return { headers: { 'x-request-id': requestId }, ...(signal && { signal }) };
-}
 
 export type RouteResponse = {
   readonly status: number;
@@ -79,41 +73,6 @@ export type Route = {
   readonly handle: (call: Call) => RouteResponse | Promise<RouteResponse>;
 };
 
-export type Target = { readonly segments: readonly string[]; readonly query: string };
-
-/**
- * Splits a request target in origin or absolute form (RFC 9112 section 3.2). Segments stay encoded, so that a
- * proxy and the hub read the same path.
- * @throws Problem invalid_request for a broken percent escape, invalid UTF-8 or characters beyond ASCII
- */
-export function parseTarget(text: string): Target {
-  const origin = text.startsWith('/') ? text : originForm(text);
-  if (NOT_A_TARGET.test(origin)) {
-    throw new Problem(
-      'invalid_request',
-      'Percent-encode "#" and all characters beyond ASCII in the path and the query.',
-    );
-  }
-  if (origin.includes('%')) checkEscapes(origin);
-  const mark = origin.indexOf('?');
-  const segments = (mark === -1 ? origin : origin.slice(0, mark)).slice(1).split('/');
-  return { segments, query: mark === -1 ? '' : origin.slice(mark + 1) };
-}
-
-export type RouteMatch = { readonly route: Route; readonly params: readonly string[] };
-
-/** Creates the function that finds the route of a path. */
-export function createMatcher(routes: readonly Route[]): (path: readonly string[]) => RouteMatch | undefined {
-  const table = routes.map((route) => ({ route, parts: route.pattern.slice(1).split('/') }));
-  return (path) => {
-    for (const { route, parts } of table) {
-      const params = parts.length === path.length ? matchParts(parts, path) : undefined;
-      if (params !== undefined) return { route, params };
-    }
-    return undefined;
-  };
-}
-
 /**
  * Returns the value of a query parameter; undefined if absent. Other parameters are ignored.
  * @throws Problem invalid_request if the parameter is repeated or an array: servers read those differently
@@ -129,38 +88,4 @@ export function queryParameter(query: string, name: string): string | undefined 
     }
   }
   return value;
-}
-
-/** Anything but printable ASCII. Clients do not send fragments (RFC 9112 section 3.2). */
-const NOT_A_TARGET = /[^\x21-\x7e]|#/;
-
-function originForm(text: string): string {
-  const scheme = text.indexOf('://');
-  const slash = scheme === -1 ? -1 : text.indexOf('/', scheme + 3);
-  return slash === -1 ? '/' : text.slice(slash);
-}
-
-function checkEscapes(text: string): void {
-  try {
-    decodeURIComponent(text);
-  } catch {
-    throw new Problem(
-      'invalid_request',
-      'The path or the query has a percent escape that is broken or not UTF-8.',
-    );
-  }
-}
-
-/**
- * Returns the segments at the pattern's `{…}`, decoded once so that an encoded slash stays inside them;
- * undefined if the path does not match.
- */
-function matchParts(parts: readonly string[], path: readonly string[]): readonly string[] | undefined {
-  const params: string[] = [];
-  for (let at = 0; at < parts.length; at++) {
-    const [part, segment] = [parts[at] ?? '', path[at] ?? ''];
-    if (part.startsWith('{') && segment !== '') params.push(decodeURIComponent(segment));
-    else if (part !== segment) return undefined;
-  }
-  return params;
 }

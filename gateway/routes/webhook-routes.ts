@@ -2,10 +2,10 @@
 import { type Client, createClient, type Transport } from '@connectrpc/connect';
 import { CallbackService } from '../../gen/hub/payment/v1/callback_service_pb.ts';
 import { GATEWAYS } from '../../lib/presentation/gateways.ts';
-import { type FormFields, parseForm } from '../body/form.ts';
+import { type FormFields, parseForm } from '../body/read-body.ts';
 import { fieldProblem } from '../problem.ts';
 import { orderPageAddress } from './return-routes.ts';
-import { type Call, type Route, type RouteResponse, rpcOptions } from './routes.ts';
+import type { Call, Route, RouteResponse } from './routes.ts';
 
 /** Gateways that sign the body of their callbacks, and the headers with the signature. */
 const SIGNATURE_HEADERS: ReadonlyMap<string, readonly string[]> = new Map(
@@ -44,7 +44,7 @@ async function receive(callbacks: Client<typeof CallbackService>, call: Call): P
       : await fieldsOf(call);
   const { body, contentType, returnUrl, orderSessionId } = await callbacks.receiveCallback(
     { gateway: call.param, method: call.method, ...content },
-    rpcOptions(call),
+    call.rpc,
   );
   const next = returnUrl || (orderSessionId && orderPageAddress(orderSessionId));
   // The provider expects this response, and the browser that brings the callback goes on from it.

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
-import type { HttpMetrics } from '../metrics.ts';
 import { PROBLEM_TYPE, PROBLEMS, Problem, problemBody } from '../problem.ts';
+import type { HttpMetrics } from './respond.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 
 /** Creates the listener for `clientError`. `underWay` returns the unfinished responses in order. */

@@ -1,87 +1,52 @@
-// Serves one request: finds its route, checks limits, reads the body, calls the handler, responds, logs.
+// Serves one request: admits it, finds its route, checks limits, reads the body, calls the handler, responds.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Logger } from 'pino';
-import { clientKey } from '../../lib/net/client-limits.ts';
-import { findSmugglingSign } from '../../lib/net/smuggling-check.ts';
+import type { Socket } from 'node:net';
+import type { RequestCap, SlowClientWatchdog } from '../../lib/net/client-limits.ts';
+import { type ClientIp, clientKey, findSmugglingSign } from '../../lib/net/proxies.ts';
 import { inExchangeSpan } from '../../lib/tracing/spans.ts';
 import {
   type BodyLimits,
-  ClientGone,
   type JsonMembers,
   readFormBody,
   readJsonBody,
   readRawJsonBody,
 } from '../body/read-body.ts';
 import type { Load, RateLimits } from '../limits/request-limits.ts';
-import type { HttpMetrics } from '../metrics.ts';
-import { problemPage } from '../pages/problem-page.ts';
 import { Problem } from '../problem.ts';
-import { rpcOf } from '../routes/operation.ts';
-import {
-  type Call,
-  createMatcher,
-  parseTarget,
-  type RateName,
-  type Route,
-  type RouteResponse,
-} from '../routes/routes.ts';
-import { tooManyConnections, toProblem } from '../rpc-problem.ts';
-import type { ClientIp } from './client-ip.ts';
+import type { Call, RateName, Route, RouteResponse } from '../routes/routes.ts';
+import { tooManyConnections } from '../rpc-problem.ts';
 import type { Cors } from './cors.ts';
-import { problemResponse, sendResponse } from './send-response.ts';
+import { createResponder, type Exchange, type ResponderOptions } from './respond.ts';
 
-export type RequestListenerOptions = {
+export type RequestListenerOptions = Omit<ResponderOptions, 'maxRestBytes'> & {
   routes: readonly Route[];
+  mayServe: RequestCap;
+  watchdog: SlowClientWatchdog<ServerResponse>;
   clientIp: ClientIp;
   /** Undefined if no origin is listed. */
   cors: Cors | undefined;
   load: Load;
   rateLimits: RateLimits | undefined;
   bodyLimits: BodyLimits;
-  logger: Logger;
-  meter: HttpMetrics;
   /** See `GatewayOptions`. */
   abandonsReads: boolean;
-  /** Whether responses close their connection. */
-  isDraining: () => boolean;
-  /** Whether a connection exceeds its client's cap. */
-  isSurplus: (socket: IncomingMessage['socket']) => boolean;
-};
-
-type Exchange = {
-  readonly req: IncomingMessage;
-  readonly res: ServerResponse;
-  readonly requestId: string;
-  readonly ip: string;
-  readonly startedAt: number;
-  route: Route | undefined;
-  /** Set with the response. */
-  status: number | undefined;
-  /** Headers of every response to this request: name, value, name, value, … */
-  readonly headers: string[];
+  /** The connections that exceed the cap of their client. */
+  surplus: { has(socket: Socket): boolean };
 };
 
 /** Creates the server's request listener. It never throws or rejects. */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: holds the short steps of a request, in their order
 export function createRequestListener(
   options: RequestListenerOptions,
 ): (req: IncomingMessage, res: ServerResponse) => void {
-  const {
-    clientIp,
-    cors,
-    load,
-    rateLimits,
-    bodyLimits,
-    logger,
-    meter,
-    abandonsReads,
-    isDraining,
-    isSurplus,
-  } = options;
+  const { mayServe, watchdog, clientIp, cors, load, rateLimits, bodyLimits, abandonsReads, surplus } =
+    options;
   const match = createMatcher(options.routes);
+  const { finish, fail } = createResponder({ ...options, maxRestBytes: bodyLimits.maxBytes });
 
   return (req, res) => {
+    if (!mayServe(req, res)) return;
+    watchdog.begin(req, res);
     const exchange: Exchange = {
       req,
       res,
@@ -104,8 +69,8 @@ export function createRequestListener(
   }
 
   async function respond(exchange: Exchange): Promise<RouteResponse> {
-    const { req, requestId } = exchange;
-    if (isSurplus(req.socket)) throw tooManyConnections();
+    const { req } = exchange;
+    if (surplus.has(req.socket)) throw tooManyConnections();
     const ambiguity = findSmugglingSign(req);
     if (ambiguity !== undefined) throw new Problem('invalid_request', ambiguity, { closes: true });
     const target = parseTarget(req.url ?? '');
@@ -121,7 +86,7 @@ export function createRequestListener(
     checkMethod(route, req.method);
     const client = clientKey(exchange.ip);
     if (route.limited) await checkRate(exchange, route.rate ?? 'license', client);
-    const call: Call = {
+    return await handle(route, {
       method: req.method ?? '',
       param: params[0] ?? '',
       params,
@@ -130,11 +95,12 @@ export function createRequestListener(
       readForm: () => readBody(exchange, readFormBody),
       readRawJson: () => readBody(exchange, readRawJsonBody),
       headers: req.headers,
-      requestId,
       client,
-      signal: abandonsReads && route.method === 'GET' ? signalOf(exchange.res) : undefined,
-    };
-    return await handle(route, call);
+      rpc: {
+        headers: { 'x-request-id': exchange.requestId },
+        ...(abandonsReads && route.method === 'GET' && { signal: signalOf(exchange.res) }),
+      },
+    });
   }
 
   async function checkRate(exchange: Exchange, rate: RateName, client: string): Promise<void> {
@@ -161,61 +127,79 @@ export function createRequestListener(
       if (req.headers.expect?.toLowerCase() === '100-continue') res.writeContinue();
     });
   }
-
-  function finish(exchange: Exchange, response: RouteResponse, failure?: Problem): void {
-    const { req, res, requestId, headers, route } = exchange;
-    const status = req.socket.destroyed ? CLIENT_GONE : response.status;
-    if (!req.socket.destroyed) {
-      sendResponse(res, response, {
-        requestId,
-        headers,
-        close: failure?.closes === true || isDraining(),
-        maxRestBytes: bodyLimits.maxBytes,
-      });
-    }
-    const line = measured(exchange, status);
-    if (status < 500) logger[route?.isProbe ? 'debug' : 'info'](line, 'request');
-    else if (status === UNAVAILABLE) logger.warn({ ...line, reason: reasonOf(failure) }, 'request');
-    else logger.error({ ...line, err: failure?.cause }, 'request');
-  }
-
-  function fail(exchange: Exchange, failure: unknown): void {
-    const { req, route, requestId } = exchange;
-    if (failure instanceof ClientGone || req.socket.destroyed) {
-      logger.info(measured(exchange, CLIENT_GONE), 'request');
-      return;
-    }
-    const problem = toProblem(failure, route && { rpc: rpcOf(route.about), fieldNames: route.fieldNames });
-    load.note(problem);
-    meter.problem(problem.code);
-    const render = route?.isPage ? problemPage : problemResponse;
-    finish(exchange, render(problem, requestId), problem);
-  }
-
-  /** Counts the request and returns its log line. */
-  function measured(exchange: Exchange, status: number): object {
-    const { req, requestId, ip, route, startedAt } = exchange;
-    exchange.status = status;
-    const ms = performance.now() - startedAt;
-    meter.responded(route, status, ms / 1_000);
-    // Log the pattern: paths and queries contain ids and fingerprints.
-    const rounded = Math.round(ms * 1_000) / 1_000;
-    return { requestId, method: req.method, route: route?.pattern ?? null, status, ms: rounded, ip };
-  }
 }
 
 type BodyReader<T> = (req: IncomingMessage, limits: BodyLimits, invite: () => void) => Promise<T>;
 
 const NO_BODY: JsonMembers = {};
 
-/** Logged only: the client disconnected before the response (nginx's code). */
-const CLIENT_GONE = 499;
+export type Target = { readonly segments: readonly string[]; readonly query: string };
 
-/** Logged without a stack: it is not a defect, and may be frequent under load. */
-const UNAVAILABLE = 503;
+/**
+ * Splits a request target in origin or absolute form (RFC 9112 section 3.2). Segments stay encoded, so that a
+ * proxy and the hub read the same path.
+ * @throws Problem invalid_request for a broken percent escape, invalid UTF-8 or characters beyond ASCII
+ */
+export function parseTarget(text: string): Target {
+  const origin = text.startsWith('/') ? text : originForm(text);
+  if (NOT_A_TARGET.test(origin)) {
+    throw new Problem(
+      'invalid_request',
+      'Percent-encode "#" and all characters beyond ASCII in the path and the query.',
+    );
+  }
+  if (origin.includes('%')) checkEscapes(origin);
+  const mark = origin.indexOf('?');
+  const segments = (mark === -1 ? origin : origin.slice(0, mark)).slice(1).split('/');
+  return { segments, query: mark === -1 ? '' : origin.slice(mark + 1) };
+}
 
-function reasonOf(problem: Problem | undefined): string | undefined {
-  return problem?.cause instanceof Error ? problem.cause.message : problem?.message;
+export type RouteMatch = { readonly route: Route; readonly params: readonly string[] };
+
+/** Creates the function that finds the route of a path. */
+export function createMatcher(routes: readonly Route[]): (path: readonly string[]) => RouteMatch | undefined {
+  const table = routes.map((route) => ({ route, parts: route.pattern.slice(1).split('/') }));
+  return (path) => {
+    for (const { route, parts } of table) {
+      const params = parts.length === path.length ? matchParts(parts, path) : undefined;
+      if (params !== undefined) return { route, params };
+    }
+    return undefined;
+  };
+}
+
+/** Anything but printable ASCII. Clients do not send fragments (RFC 9112 section 3.2). */
+const NOT_A_TARGET = /[^\x21-\x7e]|#/;
+
+function originForm(text: string): string {
+  const scheme = text.indexOf('://');
+  const slash = scheme === -1 ? -1 : text.indexOf('/', scheme + 3);
+  return slash === -1 ? '/' : text.slice(slash);
+}
+
+function checkEscapes(text: string): void {
+  try {
+    decodeURIComponent(text);
+  } catch {
+    throw new Problem(
+      'invalid_request',
+      'The path or the query has a percent escape that is broken or not UTF-8.',
+    );
+  }
+}
+
+/**
+ * Returns the segments at the pattern's `{…}`, decoded once so that an encoded slash stays inside them;
+ * undefined if the path does not match.
+ */
+function matchParts(parts: readonly string[], path: readonly string[]): readonly string[] | undefined {
+  const params: string[] = [];
+  for (let at = 0; at < parts.length; at++) {
+    const [part, segment] = [parts[at] ?? '', path[at] ?? ''];
+    if (part.startsWith('{') && segment !== '') params.push(decodeURIComponent(segment));
+    else if (part !== segment) return undefined;
+  }
+  return params;
 }
 
 function checkMethod({ method }: Route, requested: string | undefined): void {

@@ -7,9 +7,14 @@ import type { Cluster, Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { createMetrics, type Metrics } from '../../lib/metrics/metrics.ts';
 import type { Availability } from '../../lib/net/availability.ts';
-import { createConnectionCap, createRequestCap, MAX_CONNECTIONS } from '../../lib/net/client-limits.ts';
+import {
+  createConnectionCap,
+  createRequestCap,
+  createSlowClientWatchdog,
+  MAX_CONNECTIONS,
+} from '../../lib/net/client-limits.ts';
 import { createFallbackCount, createLimitRefusals } from '../../lib/net/limit-metrics.ts';
-import { createSlowClientWatchdog } from '../../lib/net/slow-client-watchdog.ts';
+import { createClientIp, createIsProxy, type ProxyHeader } from '../../lib/net/proxies.ts';
 import { createGuessLimit } from '../limits/guess-limit.ts';
 import { createLimitStore } from '../limits/limit-store.ts';
 import { MAX_POINTS } from '../limits/max-points.ts';
@@ -21,7 +26,6 @@ import {
   type RateLimits,
   WINDOW_SECONDS,
 } from '../limits/request-limits.ts';
-import { createHttpMetrics } from '../metrics.ts';
 import { Problem } from '../problem.ts';
 import { healthRoutes } from '../routes/health-routes.ts';
 import { licenseRoutes } from '../routes/license-routes.ts';
@@ -32,9 +36,9 @@ import { returnRoutes } from '../routes/return-routes.ts';
 import type { RateName, Route } from '../routes/routes.ts';
 import { webhookRoutes } from '../routes/webhook-routes.ts';
 import { createClientErrorListener, createRefuse } from './client-error.ts';
-import { createClientIp, createIsProxy, type ProxyHeader } from './client-ip.ts';
 import { createCors } from './cors.ts';
 import { createRequestListener } from './request.ts';
+import { createHttpMetrics } from './respond.ts';
 
 export type GatewayOptions = {
   /** Transport to the core's RPCs. It sets their deadline. */
@@ -113,10 +117,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { transport, logger, metrics = createMetrics(), docs = true } = options;
   const { maxBodyBytes = 65_536, bodyTimeoutMs = 10_000, answerTimeoutMs = 30_000 } = options;
   const { corsOrigins = [], availability = { state: 'serving', onDrain() {} } } = options;
-  let closing = false;
-  let draining = availability.state === 'draining';
+  const shutdown = { isDraining: availability.state === 'draining' };
   availability.onDrain(() => {
-    draining = true;
+    shutdown.isDraining = true;
   });
 
   const refusals = createLimitRefusals(metrics);
@@ -129,7 +132,6 @@ export function createGateway(options: GatewayOptions): Gateway {
   const meter = createHttpMetrics(metrics);
   const refuse = createRefuse(logger, meter);
   const isExempt = createIsProxy(options.trustedProxies);
-  const mayServe = createRequestCap({ isExempt });
   const watchdog = createSlowClientWatchdog<ServerResponse>({
     requestMs: 2 * bodyTimeoutMs,
     answerMs: answerTimeoutMs,
@@ -139,7 +141,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   metrics.gauge({ name: 'hub_http_connections', help: 'Open connections to the public gateway.' }, () =>
     promisify(server.getConnections.bind(server))(),
   );
-  const isSurplus = capConnections(
+  const surplus = capConnections(
     server,
     createConnectionCap({ perClient: options.connectionsPerClient, isExempt, logger }),
     refusals('connections'),
@@ -152,6 +154,8 @@ export function createGateway(options: GatewayOptions): Gateway {
       isUnavailable: () => load.isShedding() || availability.state !== 'serving',
       docs,
     }),
+    mayServe: createRequestCap({ isExempt }),
+    watchdog,
     clientIp: createClientIp(options),
     load,
     cors: corsOrigins.length > 0 ? createCors(corsOrigins) : undefined,
@@ -160,23 +164,13 @@ export function createGateway(options: GatewayOptions): Gateway {
     logger,
     meter,
     abandonsReads: options.abandonsReads ?? true,
-    isDraining: () => closing || draining,
-    isSurplus,
+    shutdown,
+    surplus,
   });
-
-  const closeIfIdle = (): void => {
-    if (watchdog.size === 0) server.closeAllConnections();
-  };
-  const serve = (req: ServerResponse['req'], res: ServerResponse): void => {
-    if (!mayServe(req, res)) return;
-    watchdog.begin(req, res);
-    if (closing) res.once('close', closeIfIdle);
-    listener(req, res);
-  };
-  server.on('request', serve);
+  server.on('request', listener);
   // The body reader answers `Expect: 100-continue`; other expectations may be ignored (RFC 9110 section 10.1.1).
-  server.on('checkContinue', serve);
-  server.on('checkExpectation', serve);
+  server.on('checkContinue', listener);
+  server.on('checkExpectation', listener);
   server.on('clientError', createClientErrorListener(watchdog.responses, refuse));
   server.on('connect', (_req, socket) => {
     socket.on('error', () => socket.destroy());
@@ -185,7 +179,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   const close = (graceMs: number): Promise<void> =>
     new Promise((resolve) => {
-      closing = true;
+      shutdown.isDraining = true;
       const cut = setTimeout(() => server.closeAllConnections(), graceMs);
       // An error only means that the server was not listening.
       server.close(() => {
@@ -193,8 +187,7 @@ export function createGateway(options: GatewayOptions): Gateway {
         watchdog.stop();
         resolve();
       });
-      for (const res of watchdog.responses()) res.once('close', closeIfIdle);
-      closeIfIdle();
+      watchdog.onIdle(() => server.closeAllConnections());
     });
   return { server, close };
 }
@@ -241,13 +234,13 @@ function createHttpServer(bodyTimeoutMs: number): Server {
 
 /**
  * Applies the connection cap. A connection beyond it gets a response to its first request and a short time for it.
- * Returns whether a socket is such a connection.
+ * Returns these connections.
  */
 function capConnections(
   server: Server,
   countExcess: (socket: Socket) => number,
   refusals: { inc(): void },
-): (socket: Socket) => boolean {
+): WeakSet<Socket> {
   const surplus = new WeakSet<Socket>();
   server.on('connection', (socket) => {
     const excess = countExcess(socket);
@@ -261,5 +254,5 @@ function capConnections(
     const timer = setTimeout(() => socket.destroy(), SURPLUS_MS);
     socket.once('close', () => clearTimeout(timer));
   });
-  return (socket) => surplus.has(socket);
+  return surplus;
 }

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import { createContextKey } from '@connectrpc/connect';
-import { clientKey } from '../../../lib/net/client-limits.ts';
+import { clientKey } from '../../../lib/net/proxies.ts';
 
 export type Exchange = {
   /** The same object for all exchanges of a connection. */

@@ -7,10 +7,10 @@ import * as tls from 'node:tls';
 import {
   type ConnectionCap,
   createRequestCap,
+  createSlowClientWatchdog,
   MAX_CONNECTIONS,
   type RequestCap,
 } from '../../../lib/net/client-limits.ts';
-import { createSlowClientWatchdog } from '../../../lib/net/slow-client-watchdog.ts';
 import type { Handler } from './handler.ts';
 import { createHttp2Sessions, HTTP2_LIMITS } from './http2-sessions.ts';
 import { createIsUpload, keepRequestsOpen } from './long-uploads.ts';

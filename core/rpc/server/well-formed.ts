@@ -1,5 +1,5 @@
 // Rejects HTTP/1 requests that a proxy could interpret differently (request smuggling).
-import { findSmugglingSign } from '../../../lib/net/smuggling-check.ts';
+import { findSmugglingSign } from '../../../lib/net/proxies.ts';
 import type { Handler } from './handler.ts';
 
 /** Responds 400 to such a request and closes the connection. */

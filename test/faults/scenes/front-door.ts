@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { keptFields, OTHER_FIELDS } from '../../../core/payment/callbacks/claim.ts';
 import { driverOf } from '../../../core/payment/providers/registry.ts';
-import { parseForm } from '../../../gateway/body/form.ts';
+import { parseForm } from '../../../gateway/body/read-body.ts';
 
 export type FrontDoor = {
   readonly url: string;

@@ -8,7 +8,7 @@ import { createLimitStore } from '../../../gateway/limits/limit-store.ts';
 import { MAX_POINTS } from '../../../gateway/limits/max-points.ts';
 import { createLocalWindows, createRateLimit } from '../../../gateway/limits/request-limits.ts';
 import type { GatewayOptions } from '../../../gateway/server/server.ts';
-import { clientKey } from '../../../lib/net/client-limits.ts';
+import { clientKey } from '../../../lib/net/proxies.ts';
 import { corruptions } from '../../support/corruptions.ts';
 import { requireRedis } from '../../support/redis/redis.ts';
 import { objectIn, startGateway, type TestGateway } from '../fake-core.ts';

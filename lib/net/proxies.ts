@@ -1,8 +1,7 @@
-// Finds the address of the client behind trusted proxies.
-import type { IncomingHttpHeaders } from 'node:http';
-import { BlockList, isIPv4 } from 'node:net';
-import { normalAddress } from '../../lib/net/client-limits.ts';
-import { listItems, networkFault } from '../../lib/net/network-syntax.ts';
+// Requests that come through proxies: the address of the client, and requests that a proxy may read differently.
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { BlockList, isIPv4, isIPv6, SocketAddress } from 'node:net';
+import { listItems, networkFault } from './network-syntax.ts';
 
 export type ProxyHeader = 'x-forwarded-for' | 'forwarded';
 
@@ -96,4 +95,56 @@ function forwardedFor(element: string): string | undefined {
     node = pair[2] ?? pair[3]?.replace(/\\(.)/g, '$1') ?? '';
   }
   return node === undefined ? undefined : nodeAddress(node);
+}
+
+/**
+ * Identifies a client for limits, by its address or the one a proxy forwards.
+ * Returns an IPv4 address, or the /64 network of an IPv6 address, which belongs to one subscriber. Returns
+ * other text unchanged.
+ */
+export function clientKey(address: string): string {
+  const ip = normalAddress(address) ?? address;
+  if (isIPv4(ip) || !ip.includes(':')) return ip;
+  const [left = '', right] = ip.split('::');
+  const head = left === '' ? [] : left.split(':');
+  const tail = right ? right.split(':') : [];
+  const zeros = right === undefined ? 0 : 8 - head.length - tail.length;
+  return [...head, ...Array<string>(zeros).fill('0'), ...tail].slice(0, 4).join(':');
+}
+
+/**
+ * Returns the canonical form of an address, an IPv4-mapped IPv6 address as IPv4; undefined if it is not an
+ * address.
+ */
+export function normalAddress(text: string): string | undefined {
+  if (isIPv4(text)) return text;
+  if (!isIPv6(text)) return undefined;
+  const zone = text.indexOf('%');
+  const bare = zone === -1 ? text : text.slice(0, zone);
+  const { address } = new SocketAddress({ address: bare, family: 'ipv6' });
+  const mapped = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : '';
+  return isIPv4(mapped) ? mapped : address;
+}
+
+/**
+ * Returns why two servers may parse an HTTP/1 request differently (request smuggling, RFC 9112 sections 3.2 and
+ * 6.1), as text for its sender; undefined if its host and the end of its body are certain. Node's strict parser
+ * refuses other malformed requests.
+ */
+export function findSmugglingSign({ httpVersion, headers, rawHeaders }: IncomingMessage): string | undefined {
+  if (!httpVersion.startsWith('1.')) return 'Send HTTP/1.1.';
+  if (headers.host === undefined && httpVersion === '1.1') return 'The request needs a Host header.';
+  // Node joins repeated header lines with commas.
+  const coding = headers['transfer-encoding'] ?? 'chunked';
+  if (coding.toLowerCase() === 'chunked' && countHosts(rawHeaders) <= 1) return undefined;
+  return 'Host may appear only once, and Transfer-Encoding only as chunked.';
+}
+
+/** Reads the raw headers: `headers` keeps only the first Host. */
+function countHosts(rawHeaders: readonly string[]): number {
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]?.length === 4 && rawHeaders[index]?.toLowerCase() === 'host') hosts++;
+  }
+  return hosts;
 }

@@ -1,10 +1,6 @@
 // Who the client is, with and without proxies in between.
 import { expect } from 'chai';
-import {
-  type ClientIpOptions,
-  createClientIp,
-  parseTrustedProxies,
-} from '../../../gateway/server/client-ip.ts';
+import { type ClientIpOptions, createClientIp, parseTrustedProxies } from '../../../lib/net/proxies.ts';
 
 const PROXIES = ['10.0.0.0/8', '192.0.2.1', 'fd00::/8'];
 

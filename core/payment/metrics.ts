@@ -1,9 +1,9 @@
 // Counts callbacks, sessions and verifications, and measures provider calls.
 import type { Metrics } from '../../lib/metrics/metrics.ts';
-import type { Outcome } from './callbacks/journaled-callbacks.ts';
 import { CALLBACK_STATES, CHARGE_STATUSES, type ChargeStatusName, type RefundStateName } from './entities.ts';
 import { ProviderRefused, ProviderUnavailable, type Verdict } from './providers/driver.ts';
 import type { StoredSession } from './sessions/read-sessions.ts';
+import type { Outcome } from './settlement/finding.ts';
 
 export type PaymentMetrics = {
   /** A callback was committed to the journal. */

@@ -2,24 +2,18 @@
 // repeated.
 import type { Clock } from '../../clock.ts';
 import type { FinishOtherCheckout } from '../duplicates/finish-other-checkout.ts';
-import { namedBy } from '../duplicates/other-payments.ts';
 import type { ChargeStatusName } from '../entities.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import type { CallbackClaim } from '../providers/driver.ts';
 import type { RefundCallbacks } from '../refunds/refund-callbacks.ts';
 import type { CreateFromSale } from '../sessions/create-from-sale.ts';
 import type { FindSession, StoredSession } from '../sessions/read-sessions.ts';
-import { PAID_BEFORE } from '../settlement/finding.ts';
+import { isContested } from '../settlement/decide.ts';
+import { type Outcome, PAID_BEFORE } from '../settlement/finding.ts';
 import type { Settle } from '../settlement/settle.ts';
-import { isContested } from '../settlement/status-machine.ts';
 import type { VerifySession } from '../verification/verify.ts';
 import { mayBePaid, type Resolution, reasonIgnored, resolveSession } from './claim.ts';
-import {
-  HUB_FAILED,
-  type JournaledCallback,
-  type JournaledCallbacks,
-  type Outcome,
-} from './journaled-callbacks.ts';
+import { HUB_FAILED, type JournaledCallback, type JournaledCallbacks } from './journaled-callbacks.ts';
 import type { WaitingCallback, WaitingCallbacks } from './waiting.ts';
 
 export type ProcessOptions = {
@@ -199,7 +193,7 @@ async function leave(
     callbackIds: [callback.id],
     steps: [],
     verdict: PAID_BEFORE,
-    namedPayments: namedBy([claim]),
+    named: [claim],
   });
 }
 

@@ -2,7 +2,8 @@
 import type { Pool } from 'pg';
 import type { Clock } from '../../clock.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
-import { finishCallbacks, type Outcome } from '../callbacks/journaled-callbacks.ts';
+import { finishCallbacks } from '../callbacks/journaled-callbacks.ts';
+import type { Outcome } from '../settlement/finding.ts';
 import { isUnknownCheckout, setOtherPayment, storeCheckouts } from './other-payments.ts';
 
 /** If the session is paid, the sweep checks the other checkout, unless that belongs to another session. */

@@ -26,20 +26,11 @@ export const NAMED_CHECKOUT = `case k.gateway ${DRIVERS.flatMap(({ gateway, call
   return fields.length > 0 ? [`when '${gateway}' then coalesce(${fields})`] : [];
 }).join(' ')} end`;
 
-/** The payments and checkouts that callbacks name, by the provider's ids. */
-export type NamedPayments = { readonly payments: readonly string[]; readonly checkouts: readonly string[] };
-
+/** The payment and the checkout that a callback names, by the provider's ids. */
 export type PaymentName = {
   readonly validationId?: string | undefined;
   readonly providerPaymentId?: string | undefined;
 };
-
-export function namedBy(callbacks: readonly PaymentName[]): NamedPayments {
-  return {
-    payments: callbacks.flatMap(({ validationId }) => validationId || []),
-    checkouts: callbacks.flatMap(({ providerPaymentId }) => providerPaymentId || []),
-  };
-}
 
 /** SQL: whether a payment has neither paid a session nor is a known duplicate payment. */
 export function isUnknownPayment(gateway: string, payment: string): string {
@@ -64,18 +55,19 @@ export function setOtherPayment(at: `$${number}`): string {
 }
 
 /**
- * The statement to run after the one that settles a session, by the payment `settledBy` if the session was
- * not paid before. Undefined if the callbacks name no other payment.
+ * The statement to run after the one that settles a session, if its callbacks may name another payment than
+ * `settledBy` and the session's checkout.
  */
 export function markOtherPayments(
   { id, gateway, providerPaymentId }: Pick<StoredSession, 'id' | 'gateway' | 'providerPaymentId'>,
-  named: NamedPayments | undefined,
+  named: readonly PaymentName[],
   at: Date,
-  settledBy?: string,
-): QueryConfig | undefined {
-  const payments = named?.payments.filter((payment) => payment !== settledBy) ?? [];
-  const checkouts = named?.checkouts.filter((checkout) => checkout !== providerPaymentId) ?? [];
-  if (payments.length + checkouts.length === 0) return undefined;
+  settledBy: string | undefined,
+): QueryConfig {
+  const payments = named.flatMap(({ validationId: id }) => (id && id !== settledBy ? [id] : []));
+  const checkouts = named.flatMap(({ providerPaymentId: id }) =>
+    id && id !== providerPaymentId ? [id] : [],
+  );
   return {
     name: 'mark_other_payments',
     // charge_session_pkey, callback_count_pkey

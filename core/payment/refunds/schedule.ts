@@ -7,7 +7,8 @@ import { driverOf } from '../providers/registry.ts';
 import type { RetryDelayLimits } from '../retry-delay.ts';
 
 /** Days from the payment to each check for refunds that somebody made at the provider. */
-const CHECK_DAYS = [1, 3, 7, 14, 30, 60, 90, 120];
+const FIRST_CHECK_DAY = 1;
+const CHECK_DAYS = [FIRST_CHECK_DAY, 3, 7, 14, 30, 60, 90, 120];
 
 /** Undefined once the payment is too old, and for a gateway without refunds. */
 export function nextRefundCheck(gateway: string, paidAt: Date, now: Date): Date | undefined {
@@ -18,9 +19,8 @@ export function nextRefundCheck(gateway: string, paidAt: Date, now: Date): Date 
   return day === undefined ? undefined : new Date(now.getTime() - ageMs + day * DAY_MS);
 }
 
-export function firstRefundCheck(gateway: string, paidAt: Date): Date | undefined {
-  return nextRefundCheck(gateway, paidAt, paidAt);
-}
+/** From the payment to the first of these checks. */
+export const FIRST_REFUND_CHECK_MS = FIRST_CHECK_DAY * DAY_MS;
 
 /** A session that this hub asks about until `reservedUntil`. If the hub dies, another one reserves it then. */
 export type ReservedCheck = {

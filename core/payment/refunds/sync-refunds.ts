@@ -3,11 +3,10 @@
 import type { Pool, PoolClient } from 'pg';
 import { formatId } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
-import { finishing } from '../callbacks/journaled-callbacks.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import { type FoundRefunds, ProviderUnavailable, type VerificationStep } from '../providers/driver.ts';
 import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
-import { recordSteps } from '../settlement/statements.ts';
+import { finishing, recordSteps } from '../settlement/statements.ts';
 import type { Providers } from '../slots/provider-access.ts';
 import { isFenced, type VerificationLease, type VerificationLeases } from '../verification/lease.ts';
 import { endLease } from '../verification/lease-statements.ts';

@@ -11,9 +11,9 @@ import {
   ProviderUnavailable,
   type VerificationStep,
 } from '../providers/driver.ts';
+import { canHaveCheckout } from '../settlement/decide.ts';
 import type { Settle } from '../settlement/settle.ts';
 import { recordSteps } from '../settlement/statements.ts';
-import { canHaveCheckout } from '../settlement/status-machine.ts';
 import type { Providers } from '../slots/provider-access.ts';
 import type { VerificationLease } from '../verification/lease.ts';
 import { nextCheck, type SweepSchedule } from '../verification/schedule.ts';

@@ -1,6 +1,6 @@
 // The input and the result of a settlement.
-import type { Outcome } from '../callbacks/journaled-callbacks.ts';
-import type { NamedPayments } from '../duplicates/other-payments.ts';
+import type { PaymentName } from '../duplicates/other-payments.ts';
+import type { CallbackStateName } from '../entities.ts';
 import type { Checkout, Risk, Verdict, VerificationStep } from '../providers/driver.ts';
 import type { Fence } from '../verification/lease.ts';
 
@@ -13,8 +13,8 @@ export type Finding = {
   readonly verdict: Verdict | Held | Claimed | CheckoutMade | CheckoutRefused | typeof PAID_BEFORE;
   /** The verification lease of the provider calls. The settlement checks its fencing number and ends it. */
   readonly fence?: Fence;
-  /** The payments that the callbacks name. */
-  readonly namedPayments?: NamedPayments;
+  /** The payments and checkouts that the callbacks name. */
+  readonly named?: readonly PaymentName[];
 };
 
 export type PaidFinding = Finding & { readonly verdict: Extract<Verdict, { kind: 'paid' }> };
@@ -37,6 +37,13 @@ type CheckoutMade = {
 };
 
 type CheckoutRefused = { readonly kind: 'checkout_refused'; readonly detail: string };
+
+/** The final state of a callback, and the reason that operators see. */
+export type Outcome = {
+  readonly state: Exclude<CallbackStateName, 'received'>;
+  readonly reason: string;
+  readonly sessionId?: string | undefined;
+};
 
 export type Settlement = {
   /** The outcome of the callbacks. */

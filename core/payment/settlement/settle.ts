@@ -1,20 +1,45 @@
 // Settlement: the only code that changes a session's status. Repeating a settlement changes nothing.
 //
 // Findings that arrive at the same time share a transaction. A finding that cannot be settled with the
-// others, or whose batch fails, is settled in a batch of its own.
-import { DatabaseError, type Pool } from 'pg';
+// others, or whose batch fails, is settled in a batch of its own. All steps of the transaction are in this file.
+import { DatabaseError, type Pool, type PoolClient, type QueryResult } from 'pg';
 import type { Logger } from 'pino';
+import { recordChanges } from '../../audit/record.ts';
 import type { Clock } from '../../clock.ts';
+import { type NewEvent, recordEvents } from '../../event/outbox.ts';
 import { formatId } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
-import { mayBeCausedByOneItem } from '../../storage/sql/transaction.ts';
+import {
+  combineWrites,
+  inTransaction,
+  mayBeCausedByOneItem,
+  type Send,
+} from '../../storage/sql/transaction.ts';
+import { closeDuplicates, markOtherPayments, type PaymentName } from '../duplicates/other-payments.ts';
+import { applyRules, type FeeRuleFacts, readRulesInForce } from '../fees/rules.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import { ProviderUnavailable } from '../providers/driver.ts';
-import type { Sales } from '../sales.ts';
-import type { StoredSession } from '../sessions/read-sessions.ts';
-import type { Fence } from '../verification/lease.ts';
-import { settleBatch } from './batch.ts';
-import type { Finding, Settlement } from './finding.ts';
+import { sumPendingRefunds } from '../refunds/read-refunds.ts';
+import type { Fulfillment, Sales } from '../sales.ts';
+import { lockSessions, type StoredSession } from '../sessions/read-sessions.ts';
+import { type Fence, isFenced } from '../verification/lease.ts';
+import { type Decision, decide, type ProofState } from './decide.ts';
+import { type Finding, PAID_BEFORE, type PaidFinding, type Settlement } from './finding.ts';
+import {
+  type ClaimedProof,
+  claimProofs,
+  finishing,
+  finishWaiting,
+  isFullyClaimed,
+  logFees,
+  logUsages,
+  recordSteps,
+  SETTLEMENT,
+  type UsageEntry,
+  updateSessions,
+  usageEntry,
+} from './statements.ts';
+import { hasPaidAnother, releaseProofs } from './used-proofs.ts';
 
 export type SettleOptions = Pick<Sales, 'fulfill' | 'takeBack'> & {
   readonly pool: Pool;
@@ -38,12 +63,23 @@ export type Settle = {
 
 type Result = Settlement | 'fenced';
 
+/** A finding, and its session before the settlement. */
+type Judged = {
+  readonly finding: Finding;
+  readonly session: StoredSession;
+  readonly proof?: ProofState | undefined;
+  /** Undefined if the finding is fenced. */
+  readonly decision?: Decision;
+};
+
+type Settled = Judged & { readonly decision: Decision };
+
 export function createSettle(options: SettleOptions): Settle {
   const settleTogether = createBatcher<Finding, Result | undefined>({
     maxSize: 64,
     maxInFlight: 2,
     async run(findings) {
-      const results = await settleEach(options, findings, true).catch((error) => {
+      const results = await settleBatch(options, findings, true).catch((error) => {
         if (mayBeCausedByOneItem(error)) return new Map<Finding, Result>();
         throw error;
       });
@@ -51,7 +87,7 @@ export function createSettle(options: SettleOptions): Settle {
     },
   });
   const settleAlone = async (finding: Finding): Promise<Result> => {
-    const results = await settleEach(options, [finding], false).catch((error) => {
+    const results = await settleBatch(options, [finding], false).catch((error) => {
       const isTaken =
         error instanceof DatabaseError && error.constraint === 'charge_session_provider_payment_id_key';
       throw isTaken ? new ProviderUnavailable('the provider gave the payment id of another session') : error;
@@ -81,30 +117,47 @@ export function createSettle(options: SettleOptions): Settle {
   return settleInTurn as Settle; // without a fence the result is always a settlement
 }
 
-/** Findings that must be settled in a batch of their own have no result. */
-async function settleEach(
+/** How long a shared batch waits for any lock, such as that of a proof that another hub settles by. */
+const LOCK_TIMEOUT_MS = 1_000;
+
+/**
+ * Settles findings about different sessions in one transaction. `isShared` leaves out findings that would hold up the
+ * others, so that they have no result: those with a locked row, with a proof that is not new, or that reverse the
+ * payment of an order.
+ */
+async function settleBatch(
   options: SettleOptions,
   findings: readonly Finding[],
   isShared: boolean,
 ): Promise<ReadonlyMap<Finding, Result>> {
-  const { clock, metrics } = options;
-  const { judged, finishedCallbacks } = await settleBatch(findings, { ...options, at: clock(), isShared });
-  for (const { gateway, state } of finishedCallbacks) metrics.finished(gateway, state, 1);
-  const results = new Map<Finding, Result>();
-  for (const { finding, session, decision } of judged) {
-    if (decision === undefined) {
-      reportFenced(options, finding, session);
-      results.set(finding, 'fenced');
-      continue;
-    }
-    const { outcome, changed, next } = decision;
-    if (next.status !== session.status) metrics.statusChanged(session, next.status);
-    results.set(finding, { outcome, changed });
+  const { pool, clock, metrics } = options;
+  const at = clock();
+  const { judged, finished } = await inTransaction(
+    pool,
+    async (client, send) => {
+      const batch = { client, send, at, isShared };
+      const decided = await judgeAll(batch, findings);
+      const { judged, settled, claimed } = decided;
+      const paying = new Set(settled.flatMap(({ session, decision }) => (decision.usage ? session.id : [])));
+      const unused = claimed.filter(({ sessionId }) => !paying.has(sessionId));
+      if (unused.length > 0) send(releaseProofs(unused));
+      await writeChanges(options, batch, decided);
+      return { judged, finished: finishCallbacks(send, settled, at) };
+    },
+    isShared ? { lockTimeoutMs: LOCK_TIMEOUT_MS } : {},
+  );
+  for (const { rows } of await Promise.all(finished)) {
+    for (const { gateway, state } of rows) metrics.finished(gateway, state, 1);
   }
-  return results;
+  return new Map(judged.map((one) => [one.finding, resultOf(options, one)]));
 }
 
-function reportFenced({ metrics, logger }: SettleOptions, finding: Finding, session: StoredSession): void {
+function resultOf({ metrics, logger }: SettleOptions, { finding, session, decision }: Judged): Result {
+  if (decision !== undefined) {
+    const { outcome, changed, next } = decision;
+    if (next.status !== session.status) metrics.statusChanged(session, next.status);
+    return { outcome, changed };
+  }
   metrics.fenced(session.slot);
   logger.warn(
     {
@@ -114,5 +167,184 @@ function reportFenced({ metrics, logger }: SettleOptions, finding: Finding, sess
       currentNumber: session.fencingNumber,
     },
     'another hub took the verification lease: the answer is discarded and the provider is called again',
+  );
+  return 'fenced';
+}
+
+type Batch = {
+  readonly client: PoolClient;
+  readonly send: Send;
+  readonly at: Date;
+  readonly isShared: boolean;
+};
+
+type Decided = Awaited<ReturnType<typeof judgeAll>>;
+
+/** Locks the sessions, claims the proofs of payment, and decides about each finding. */
+async function judgeAll(batch: Batch, findings: readonly Finding[]) {
+  const { client, at, isShared } = batch;
+  const payments = findings.filter(isPaid);
+  const ids = findings.map(({ sessionId }) => sessionId);
+  // In one round trip. The statements after the lock see what was committed before it was granted.
+  const [sessions, claimed, rules] = await Promise.all([
+    lockSessions(client, ids, { skipLocked: isShared }),
+    claimProofs(client, payments),
+    payments.length > 0 ? readRulesInForce(client, at) : [],
+  ]);
+  const judged: Judged[] = [];
+  for (const finding of findings.toSorted(bySessionId)) {
+    const session = sessions.get(finding.sessionId);
+    const one = session && (await judge(batch, claimed, finding, session));
+    if (one !== undefined) judged.push(one);
+  }
+  const settled = judged.filter((one): one is Settled => one.decision !== undefined);
+  return { judged, settled, claimed, rules };
+}
+
+/** The order in which concurrent transactions lock the rows that belong to sessions. */
+function bySessionId(one: Finding, other: Finding): number {
+  return one.sessionId < other.sessionId ? -1 : 1;
+}
+
+function isPaid(finding: Finding): finding is PaidFinding {
+  return finding.verdict.kind === 'paid';
+}
+
+/** Undefined if the finding must be settled in a batch of its own. */
+async function judge(
+  { client, at, isShared }: Batch,
+  claimed: readonly ClaimedProof[],
+  finding: Finding,
+  session: StoredSession,
+): Promise<Judged | undefined> {
+  if (isFenced(finding, session)) return { finding, session };
+  let proof: ProofState | undefined;
+  // Refunds of the hub may be what the provider reports as a reversal.
+  const mayBeRefunded = finding.verdict.kind === 'reversed' && session.status === 'success';
+  const openRefundsMinor = mayBeRefunded ? await sumPendingRefunds(client, session.id) : undefined;
+  if (isPaid(finding) && session.status !== 'success') {
+    const isNew = isFullyClaimed(finding, claimed);
+    if (!isNew && isShared) return undefined;
+    proof = isNew ? 'new' : (await hasPaidAnother(client, session, finding)) ? 'used' : 'again';
+  }
+  const decision = decide({ finding, session, at }, { proof, openRefundsMinor });
+  if (isShared && reverses({ session, decision })) return undefined;
+  return { finding, session, proof, decision };
+}
+
+async function writeChanges(
+  { fulfill, takeBack }: SettleOptions,
+  { client, send, at, isShared }: Batch,
+  { judged, settled, rules }: Decided,
+): Promise<void> {
+  const usages = settled.flatMap((one) => usageOf(one, rules, at));
+  const later = usages.filter(({ kind }) => kind === 'later_payment');
+  const closed = later.length > 0 ? await closeDuplicates(client, later, at) : [];
+  const by = { at, actor: SETTLEMENT };
+  const bought = settled.filter(buys).map(({ session }) => session);
+  const orders =
+    bought.length > 0 ? await fulfill(client, send, bought, { ...by, isAlone: !isShared }) : UNCHANGED;
+  const reversed = settled
+    .filter(reverses)
+    .map(({ session }) => ({ ...session, cause: 'reversal' as const }));
+  const refunds = reversed.length > 0 ? await takeBack(client, send, reversed, by) : UNCHANGED;
+  const updates = settled.flatMap(updateOf);
+  if (updates.length === 0 && judged.every(({ finding }) => finding.steps.length === 0)) return;
+  const changes = settled.flatMap(({ decision }) => decision.change ?? []);
+  send(
+    combineWrites({
+      name: 'settle_sessions',
+      writes: [
+        recordSteps(judged.map(({ finding }) => finding)),
+        logUsages(usages, at),
+        logFees(usages),
+        updateSessions(updates, at),
+        recordEvents(at, [...settled.flatMap(eventsOf), ...orders.events, ...refunds.events]),
+        recordChanges(SETTLEMENT, at, [...changes, ...closed, ...orders.changes, ...refunds.changes]),
+      ],
+    }),
+  );
+}
+
+/** What the orders of a batch without offers change. */
+const UNCHANGED: Fulfillment = { events: [], changes: [] };
+
+/** Whether the settlement sets a session with an offer to paid. */
+function buys({ session, decision: { usage } }: Settled): boolean {
+  return session.hasPurchase && usage !== undefined && usage.kind !== 'reversal';
+}
+
+/** Whether the settlement reverses the payment of a session with an offer. */
+function reverses({ session, decision: { usage } }: Pick<Settled, 'session' | 'decision'>): boolean {
+  return session.hasPurchase && usage?.kind === 'reversal';
+}
+
+/**
+ * A payment that settles again after its reversal gets no new fees. It was charged the first time.
+ */
+function usageOf(
+  { session, proof, decision: { usage } }: Settled,
+  rules: readonly FeeRuleFacts[],
+  at: Date,
+): UsageEntry[] {
+  if (usage === undefined) return [];
+  const { gateway, slotId, amount } = session;
+  const fees = proof === 'new' ? applyRules(rules, { gateway, slotId, amount, at }) : undefined;
+  return [usageEntry(usage, session, fees)];
+}
+
+/** A session whose status changes or becomes verified has an event, but not a pending one that is held. */
+function eventsOf({ session, decision: { next, changed, usage } }: Settled): NewEvent[] {
+  if (!changed || (next.status === 'pending' && session.status === 'pending')) return [];
+  const type = usage?.kind === 'reversal' ? 'session.reversed' : STATUS_EVENTS[next.status];
+  return [{ type, objectId: session.id, slotId: session.slotId }];
+}
+
+const STATUS_EVENTS = {
+  pending: 'session.reopened',
+  success: 'session.succeeded',
+  failed: 'session.failed',
+  cancelled: 'session.cancelled',
+} as const;
+
+function updateOf({ finding, session: { id, gateway }, decision: { next, changed, update } }: Settled) {
+  const leaseHolder = finding.fence?.holder;
+  const isNeeded = changed || leaseHolder !== undefined || Object.keys(update).length > 0;
+  return isNeeded ? [{ id, gateway, next, update, leaseHolder }] : [];
+}
+
+/**
+ * Also marks the paid sessions whose callbacks name other payments. Each result has the finished callbacks.
+ */
+function finishCallbacks(send: Send, settled: readonly Settled[], at: Date): Promise<QueryResult>[] {
+  const outcomes = settled.flatMap(({ finding, decision }) =>
+    finding.callbackIds.map((id) => ({ id, ...decision.outcome })),
+  );
+  const results = outcomes.length > 0 ? [send({ name: 'finish_callbacks', ...finishing(outcomes, at) })] : [];
+  const paid = settled.filter(
+    ({ finding: { verdict }, decision }) =>
+      (verdict.kind === 'paid' || verdict.kind === 'paid_before') && decision.outcome.state === 'settled',
+  );
+  for (const { finding, session, decision } of paid) {
+    const settledBy = decision.usage?.gatewayTransactionId;
+    const { named = [] } = finding;
+    if (namesAnother(named, session, settledBy)) send(markOtherPayments(session, named, at, settledBy));
+  }
+  // A statement of its own: some of the waiting callbacks are finished by the one above.
+  const ids = paid.map(({ session }) => session.id);
+  if (ids.length > 0) results.push(send(finishWaiting(ids, PAID_BEFORE.detail, at)));
+  return results;
+}
+
+/** Whether the callbacks name another payment than the one that settles the session, or another checkout. */
+function namesAnother(
+  named: readonly PaymentName[],
+  session: StoredSession,
+  settledBy: string | undefined,
+): boolean {
+  return named.some(
+    ({ validationId, providerPaymentId }) =>
+      (validationId && validationId !== settledBy) ||
+      (providerPaymentId && providerPaymentId !== session.providerPaymentId),
   );
 }

@@ -1,5 +1,5 @@
-// The statements of a settlement: claim the proofs of payment, and write the session, the provider calls, the
-// usage log and the fee lines.
+// The statements of a settlement: claim the proofs of payment, write the session, the provider calls, the usage log
+// and the fee lines, and finish the callbacks.
 //
 // A proof that has paid one session never pays another, not even after a reversal.
 //
@@ -10,13 +10,21 @@ import type { PoolClient, QueryConfig } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import { newUuid } from '../../ids.ts';
 import type { Write } from '../../storage/sql/transaction.ts';
+import {
+  isUnknownCheckout,
+  isUnknownPayment,
+  NAMED_CHECKOUT,
+  NAMED_PAYMENT,
+  setOtherPayment,
+  storeCheckouts,
+} from '../duplicates/other-payments.ts';
 import type { UsageKindName } from '../entities.ts';
 import type { Fees } from '../fees/rules.ts';
-import { firstRefundCheck } from '../refunds/schedule.ts';
+import { driverOf } from '../providers/registry.ts';
+import { FIRST_REFUND_CHECK_MS } from '../refunds/schedule.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
-import type { SessionUpdate, Usage } from './decide.ts';
-import type { Finding, PaidFinding } from './finding.ts';
-import type { SessionState } from './status-machine.ts';
+import type { SessionState, SessionUpdate, Usage } from './decide.ts';
+import type { Finding, Outcome, PaidFinding } from './finding.ts';
 
 /** The actor of settlements in the audit log. */
 export const SETTLEMENT: Actor = { kind: 'hub', name: 'settlement', requestId: '' };
@@ -49,43 +57,13 @@ export function isFullyClaimed(finding: PaidFinding, claimed: readonly ClaimedPr
   return own.length === proofsOf(finding).length;
 }
 
-/** A statement after claimProofs also sees what was committed while that one waited. */
-export async function hasPaidAnother(
-  client: PoolClient,
-  { id, gateway }: StoredSession,
-  finding: PaidFinding,
-): Promise<boolean> {
-  const [, kinds, values] = columnsOf(proofsOf(finding));
-  const { rowCount } = await client.query(
-    `select from payment_proof
-     where gateway = $1 and session_id <> $2
-       and (kind, value) in (select * from unnest($3::text[], $4::text[]))`,
-    [gateway, id, kinds, values],
-  );
-  return rowCount !== 0;
-}
-
-/** Gives up proofs that this transaction claimed and does not settle by. */
-export function releaseProofs(claimed: readonly ClaimedProof[]): QueryConfig {
-  return {
-    // payment_proof_pkey
-    text: `delete from payment_proof
-           where (gateway, kind, value) in (select * from unnest($1::text[], $2::text[], $3::text[]))`,
-    values: [
-      claimed.map(({ gateway }) => gateway),
-      claimed.map(({ kind }) => kind),
-      claimed.map(({ value }) => value),
-    ],
-  };
-}
-
-function proofsOf({ sessionId, verdict }: PaidFinding): Proof[] {
+export function proofsOf({ sessionId, verdict }: PaidFinding): Proof[] {
   const { gatewayTransactionId, bankTransactionId } = verdict;
   const payment = { sessionId, kind: 'payment', value: gatewayTransactionId };
   return bankTransactionId ? [{ sessionId, kind: 'bank', value: bankTransactionId }, payment] : [payment];
 }
 
-function columnsOf(proofs: readonly Proof[]) {
+export function columnsOf(proofs: readonly Proof[]) {
   return [
     proofs.map(({ sessionId }) => sessionId),
     proofs.map(({ kind }) => kind),
@@ -163,6 +141,11 @@ function rowOf({ id, gateway, next, update, leaseHolder }: SettledSession, at: D
     is_unrefunded: update.isUnrefunded ?? false,
     refund_check_at: next.status === 'success' ? firstRefundCheck(gateway, at) : undefined,
   };
+}
+
+function firstRefundCheck(gateway: string, paidAt: Date): Date | undefined {
+  if (driverOf(gateway).refunds === undefined) return undefined;
+  return new Date(paidAt.getTime() + FIRST_REFUND_CHECK_MS);
 }
 
 export function recordSteps(
@@ -262,3 +245,61 @@ export function logFees(entries: readonly UsageEntry[]): Write {
     ],
   };
 }
+
+export type FinishedCallback = Outcome & { readonly id: string };
+
+/**
+ * The statement that records outcomes; `besides` adds items to its FROM clause. A settled callback stays
+ * settled.
+ */
+export function finishing(finished: readonly FinishedCallback[], at: Date, besides = ''): Write {
+  return {
+    // callback_pkey; PostgreSQL prunes the partitions by the ids in `= any($1)`
+    text: `update callback c
+           set state = t.state, reason = t.reason, session_id = coalesce(t.session_id, c.session_id),
+               finished_at = $5, attempts = attempts + 1
+           from unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[]) as t (id, state, reason,
+             session_id)${besides}
+           where c.id = t.id and c.id = any($1) and c.state <> 'settled'
+           returning c.id, c.session_id, c.gateway, c.state`,
+    values: [
+      finished.map(({ id }) => id),
+      finished.map(({ state }) => state),
+      finished.map(({ reason }) => reason),
+      finished.map(({ sessionId }) => sessionId ?? null),
+      at,
+    ],
+  };
+}
+
+/**
+ * Finishes the callbacks that wait for the verification of sessions that are now paid, because a paid session
+ * is not verified again. If a callback names another payment, or a counted one may have, the sweep looks for
+ * duplicate payments. Returns the gateway and the state of each callback.
+ */
+export function finishWaiting(sessionIds: readonly string[], reason: string, at: Date): QueryConfig {
+  return { name: 'finish_waiting', text: FINISH_WAITING, values: [sessionIds, reason, at] };
+}
+
+// callback_waiting_idx, charge_session_pkey, callback_count_pkey
+const FINISH_WAITING = `with finished as (
+  update callback k set state = 'settled', reason = $2, finished_at = $3, attempts = attempts + 1
+  where session_id = any($1) and state = 'received'
+  returning session_id, gateway, ${NAMED_PAYMENT} as payment, ${NAMED_CHECKOUT} as checkout
+), marked as (
+  update charge_session c set ${setOtherPayment('$3')}
+  from (
+    select session_id from finished f
+    where (${isUnknownPayment('f.gateway', 'f.payment')})
+      or (${isUnknownCheckout('f.session_id', 'f.checkout')})
+    union
+    select session_id from callback_count where session_id = any($1) and asked_for_at is not null
+  ) f
+  where c.id = f.session_id and c.status = 'success'
+), noted as (
+  ${storeCheckouts(`select f.session_id, array_agg(f.checkout) from finished f
+    join charge_session c on c.id = f.session_id
+    where c.status = 'success' and ${isUnknownCheckout('f.session_id', 'f.checkout')}
+    group by f.session_id`)}
+)
+select gateway, 'settled' as state from finished`;

@@ -4,7 +4,6 @@ import { inSpan } from '../../../lib/tracing/spans.ts';
 import { formatId } from '../../ids.ts';
 import { HUB_FAILED } from '../callbacks/journaled-callbacks.ts';
 import type { GatheredCallbacks, WaitingCallback, WaitingCallbacks } from '../callbacks/waiting.ts';
-import { namedBy } from '../duplicates/other-payments.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import {
   type ExpectedPayment,
@@ -240,7 +239,7 @@ function findingOf({
   callbacks,
   steps,
 }: Pick<VerificationRun, 'sessionId' | 'callbacks' | 'steps'>): Omit<Finding, 'verdict' | 'fence'> {
-  return { sessionId, callbackIds: callbacks.map(({ id }) => id), namedPayments: namedBy(callbacks), steps };
+  return { sessionId, callbackIds: callbacks.map(({ id }) => id), named: callbacks, steps };
 }
 
 function expectedPaymentOf(session: StoredSession, validationId: string | undefined): ExpectedPayment {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { MAX_CLAIMS } from '../../../../core/payment/settlement/status-machine.ts';
+import { MAX_CLAIMS } from '../../../../core/payment/settlement/decide.ts';
 import { CallbackState, ChargeStatus } from '../../../../gen/hub/payment/v1/payment_pb.ts';
 import {
   callBack,

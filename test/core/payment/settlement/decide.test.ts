@@ -5,7 +5,7 @@ import {
   nextState,
   type SessionState,
   type StatusEvent,
-} from '../../../../core/payment/settlement/status-machine.ts';
+} from '../../../../core/payment/settlement/decide.ts';
 
 const EVENTS = [
   'claimed_failed',

@@ -1,0 +1,35 @@
+// Proofs of payment that were claimed before: they have paid another session, or are given up again.
+import type { PoolClient, QueryConfig } from 'pg';
+import type { StoredSession } from '../sessions/read-sessions.ts';
+import type { PaidFinding } from './finding.ts';
+import { type ClaimedProof, columnsOf, proofsOf } from './statements.ts';
+
+/** A statement after claimProofs also sees what was committed while that one waited. */
+export async function hasPaidAnother(
+  client: PoolClient,
+  { id, gateway }: StoredSession,
+  finding: PaidFinding,
+): Promise<boolean> {
+  const [, kinds, values] = columnsOf(proofsOf(finding));
+  const { rowCount } = await client.query(
+    `select from payment_proof
+     where gateway = $1 and session_id <> $2
+       and (kind, value) in (select * from unnest($3::text[], $4::text[]))`,
+    [gateway, id, kinds, values],
+  );
+  return rowCount !== 0;
+}
+
+/** Gives up proofs that this transaction claimed and does not settle by. */
+export function releaseProofs(claimed: readonly ClaimedProof[]): QueryConfig {
+  return {
+    // payment_proof_pkey
+    text: `delete from payment_proof
+           where (gateway, kind, value) in (select * from unnest($1::text[], $2::text[], $3::text[]))`,
+    values: [
+      claimed.map(({ gateway }) => gateway),
+      claimed.map(({ kind }) => kind),
+      claimed.map(({ value }) => value),
+    ],
+  };
+}

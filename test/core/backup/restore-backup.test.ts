@@ -183,7 +183,7 @@ describe('a restored backup', function () {
   it('of an older schema with partitions is migrated', async () => {
     const [older, target] = [await createDatabase(), await createDatabase()];
     const db = await openQuietly({ url: older });
-    await migrateUp(db, { to: 'Migration20261122000004_license' });
+    await migrateUp(db, { to: 'Migration20261125000005_license' });
     await db.close();
     await query(older, `insert into app values (gen_random_uuid(), 'old-app', 'Old', now())`);
     await query(older, `insert into audit_entry values ($1, now(), 'x', 'app.create', 'old-app', '{}')`, [

@@ -77,7 +77,7 @@ describe('a hub on a newer schema', function () {
       hub.databaseUrl,
       'select name from hub_migration where is_compatible order by id',
     );
-    expect(rows.map(({ name }) => name)).to.include('Migration20261122000001_partitions');
-    expect(rows.map(({ name }) => name)).not.to.include('Migration20261122000005_payment');
+    expect(rows.map(({ name }) => name)).to.include('Migration20261125000001_partitions');
+    expect(rows.map(({ name }) => name)).not.to.include('Migration20261125000006_payment');
   });
 });

@@ -1,7 +1,7 @@
-// The tables of the payment module: slots and fees, sessions, the callback journal, and settlement.
+// The tables of the payment module: slots and fees, sessions, the callback journal, settlement and refunds.
 import { Migration } from '@mikro-orm/migrations';
 
-export class Migration20261122000005_payment extends Migration {
+export class Migration20261125000006_payment extends Migration {
   override up(): void {
     this.addSlots();
     this.addFeeRules();
@@ -9,6 +9,7 @@ export class Migration20261122000005_payment extends Migration {
     this.addCallbacks();
     this.addUsageLog();
     this.addPaymentIds();
+    this.addRefunds();
   }
 
   private addSlots(): void {
@@ -24,7 +25,8 @@ export class Migration20261122000005_payment extends Migration {
         sealed_credentials bytea not null,
         created_at timestamptz(3) not null,
         rotated_at timestamptz(3) not null,
-        disabled_at timestamptz(3)
+        disabled_at timestamptz(3),
+        return_origins text[] not null default '{}'
       )`);
     this.addSql(`
       create table provider_token (
@@ -98,7 +100,14 @@ export class Migration20261122000005_payment extends Migration {
         held_at timestamptz(3),
         risk_released_at timestamptz(3),
         fencing_number int not null default 0,
-        other_payment_since timestamptz(3)
+        other_payment_since timestamptz(3),
+        has_purchase boolean not null default false,
+        return_url text,
+        language text,
+        bank_transaction_id text,
+        refunded_minor bigint not null default 0
+          constraint charge_session_refunded_range check (refunded_minor >= 0 and refunded_minor <= amount_minor),
+        refund_check_at timestamptz(3)
       ) with (fillfactor = 80)`);
     this.addSql('create index charge_session_slot_idx on charge_session (slot_id, id)');
     this.addSql('create index charge_session_order_reference_idx on charge_session (order_reference, id)');
@@ -118,6 +127,13 @@ export class Migration20261122000005_payment extends Migration {
       create index charge_session_pending_idx on charge_session (created_at) where status = 'pending'`);
     this.addSql(`
       create index charge_session_held_idx on charge_session (held_at, id) where held_at is not null`);
+    this.addSql(`
+      create index charge_session_refund_check_idx on charge_session (slot_id, refund_check_at)
+        where refund_check_at is not null`);
+    // Finds the sessions of a customer.
+    this.addSql(`
+      create index charge_session_customer_email_idx on charge_session (lower(customer->>'email'), id)
+        where customer ->> 'email' is not null`);
   }
 
   private addCallbacks(): void {
@@ -190,6 +206,8 @@ export class Migration20261122000005_payment extends Migration {
           constraint usage_log_kind_check check (kind in ('payment', 'reversal', 'refund', 'later_payment')),
         session_id uuid not null,
         reverses uuid,
+        received_minor bigint,
+        received_currency char(3),
         constraint usage_log_payment_check check ((kind = 'payment') = (id = session_id)),
         constraint usage_log_reverses_check check ((kind = 'reversal') = (reverses is not null)),
         constraint usage_log_sign_check check ((kind in ('reversal', 'refund')) = (amount_minor < 0))
@@ -250,5 +268,53 @@ export class Migration20261122000005_payment extends Migration {
     this.addSql(
       'create index duplicate_payment_open_idx on duplicate_payment (id) where resolved_at is null',
     );
+  }
+
+  private addRefunds(): void {
+    this.addSql(`
+      create table refund (
+        id uuid primary key,
+        session_id uuid not null
+          constraint refund_session_id_foreign references charge_session (id) on delete restrict,
+        slot_id uuid not null constraint refund_slot_id_foreign references slot (id) on delete restrict,
+        gateway text not null,
+        gateway_transaction_id text not null,
+        kind text not null constraint refund_kind_check check (kind in ('refund', 'dispute')),
+        origin text not null constraint refund_origin_check check (origin in ('hub', 'provider')),
+        amount_minor bigint not null constraint refund_amount_positive check (amount_minor > 0),
+        currency char(3) not null,
+        reason text not null,
+        state text not null constraint refund_state_check check (state in ('pending', 'succeeded', 'failed')),
+        state_reason text not null,
+        gateway_refund_id text,
+        idempotency_key text,
+        request_hash bytea,
+        review_reason text not null default '',
+        reviews_part boolean not null default false,
+        reviewed_at timestamptz(3),
+        resolution text not null default '',
+        created_at timestamptz(3) not null,
+        finished_at timestamptz(3),
+        requested_at timestamptz(3),
+        requests int not null default 0,
+        missing_since timestamptz(3),
+        next_check_at timestamptz(3),
+        checks int not null default 0,
+        constraint refund_pending_check check ((state = 'pending') = (finished_at is null))
+      )`);
+    this.addSql(`
+      create unique index refund_gateway_refund_key on refund (gateway, gateway_refund_id)
+        where gateway_refund_id is not null`);
+    this.addSql(`
+      create unique index refund_idempotency_key on refund (session_id, idempotency_key)
+        where idempotency_key is not null`);
+    this.addSql('create index refund_session_idx on refund (session_id, id)');
+    this.addSql('create index refund_slot_idx on refund (slot_id, id)');
+    this.addSql('create index refund_state_idx on refund (state, id)');
+    this.addSql(`
+      create index refund_review_idx on refund (id) where review_reason <> '' and reviewed_at is null`);
+    this.addSql(`
+      create index refund_due_idx on refund (slot_id, next_check_at) where next_check_at is not null`);
+    this.addSql(`create index refund_pending_idx on refund (kind, created_at) where state = 'pending'`);
   }
 }

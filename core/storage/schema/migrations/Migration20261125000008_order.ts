@@ -1,7 +1,8 @@
-// Adds offers, the purchases that charge sessions make of them, and the orders of paid sessions.
+// The tables of the order module: offers, the purchases that charge sessions make of them, and the orders of paid
+// sessions.
 import { Migration } from '@mikro-orm/migrations';
 
-export class Migration20261123180000_orders extends Migration {
+export class Migration20261125000008_order extends Migration {
   override up(): void {
     this.addOffers();
     this.addPurchases();
@@ -30,17 +31,14 @@ export class Migration20261123180000_orders extends Migration {
         page_slot_id uuid constraint offer_version_page_slot_id_foreign references slot (id) on delete restrict,
         download_url text not null default '',
         created_at timestamptz(3) not null,
+        on_refund text not null
+          constraint offer_version_on_refund_check check (on_refund in ('suspend', 'revoke', 'keep', 'undo')),
+        catalog_prices jsonb not null default '[]',
         constraint offer_version_version_key unique (offer_id, version)
       )`);
   }
 
   private addPurchases(): void {
-    this.addSql(`alter table slot add column return_origins text[] not null default '{}'`);
-    this.addSql(`
-      alter table charge_session
-        add column has_purchase boolean not null default false,
-        add column return_url text,
-        add column language text`);
     this.addSql(`
       create table purchase (
         session_id uuid primary key
@@ -73,13 +71,17 @@ export class Migration20261123180000_orders extends Migration {
         app_id uuid not null constraint sales_order_app_id_foreign references app (id) on delete restrict,
         slot_id uuid not null constraint sales_order_slot_id_foreign references slot (id) on delete restrict,
         customer_id uuid constraint sales_order_customer_id_foreign references customer (id) on delete restrict,
-        state text not null constraint sales_order_state_check check (state in ('fulfilled', 'blocked')),
+        state text not null constraint sales_order_state_check
+          check (state in ('fulfilled', 'blocked', 'refunded')),
         reason text not null default '',
         created_at timestamptz(3) not null,
-        fulfilled_at timestamptz(3)
+        fulfilled_at timestamptz(3),
+        refunded_at timestamptz(3),
+        offer_id uuid not null constraint sales_order_offer_id_foreign references offer (id) on delete restrict
       )`);
     this.addSql('create index sales_order_app_idx on sales_order (app_id, id)');
     this.addSql('create index sales_order_slot_idx on sales_order (slot_id, id)');
+    this.addSql('create index sales_order_offer_idx on sales_order (offer_id, id)');
     this.addSql('create index sales_order_created_idx on sales_order (created_at, id)');
     this.addSql(`
       create index sales_order_customer_idx on sales_order (customer_id, id) where customer_id is not null`);
@@ -94,6 +96,10 @@ export class Migration20261123180000_orders extends Migration {
         expires_before timestamptz(3),
         expires_after timestamptz(3),
         seats_added int not null default 0,
+        taken_back text constraint order_license_taken_back_check
+          check (taken_back in ('suspended', 'revoked', 'undone', 'kept')),
+        seats_taken int not null default 0,
+        time_taken_ms bigint not null default 0,
         primary key (order_id, license_id)
       )`);
     this.addSql('create index order_license_license_idx on order_license (license_id, order_id)');

@@ -1,7 +1,7 @@
-// Adds events, the endpoints that they are delivered to, and their deliveries.
+// The tables of the event module: the outbox, events, the endpoints that they are delivered to, and their deliveries.
 import { Migration } from '@mikro-orm/migrations';
 
-export class Migration20261123120000_events extends Migration {
+export class Migration20261125000007_event extends Migration {
   override up(): void {
     this.addOutbox();
     this.addEvents();
@@ -25,7 +25,6 @@ export class Migration20261123120000_events extends Migration {
         name text primary key,
         last_number bigint not null
       )`);
-    this.addSql(`insert into hub_lock values ('event_counter')`);
     this.addSql(`
       create table license_expiry_mark (
         type text primary key,

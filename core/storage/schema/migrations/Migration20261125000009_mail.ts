@@ -1,7 +1,7 @@
-// Adds mails about orders, and their templates.
+// The tables of the mail module: mails about orders, and their templates.
 import { Migration } from '@mikro-orm/migrations';
 
-export class Migration20261123190000_mails extends Migration {
+export class Migration20261125000009_mail extends Migration {
   /** New tables that older hubs do not touch. */
   static readonly isCompatible = true;
 

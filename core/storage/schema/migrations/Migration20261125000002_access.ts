@@ -1,7 +1,7 @@
 // The table of the access module: service tokens and client certificates.
 import { Migration } from '@mikro-orm/migrations';
 
-export class Migration20261122000002_access extends Migration {
+export class Migration20261125000002_access extends Migration {
   override up(): void {
     this.addSql(`
       create table service_token (
@@ -9,7 +9,7 @@ export class Migration20261122000002_access extends Migration {
         name text not null,
         role text not null
           constraint service_token_role_check
-            check (role in ('admin', 'operator', 'service', 'viewer', 'monitor')),
+            check (role in ('admin', 'operator', 'service', 'viewer', 'monitor', 'gateway', 'shop')),
         token_hash bytea constraint service_token_hash_key unique,
         created_at timestamptz(3) not null,
         expires_at timestamptz(3),

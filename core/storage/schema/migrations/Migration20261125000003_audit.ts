@@ -1,7 +1,7 @@
 // The tables of the audit module: an append-only log of entries, and the chain that proves it is complete.
 import { Migration } from '@mikro-orm/migrations';
 
-export class Migration20261122000003_audit extends Migration {
+export class Migration20261125000003_audit extends Migration {
   override up(): void {
     this.addSql(REFUSE_CHANGE);
     this.addSql(MAKE_APPEND_ONLY);

@@ -4,7 +4,7 @@
 // and an id stays unique over all partitions. Pruning a month drops its partitions.
 import { Migration } from '@mikro-orm/migrations';
 
-export class Migration20261122000001_partitions extends Migration {
+export class Migration20261125000001_partitions extends Migration {
   /** Creates functions and changes no table. */
   static readonly isCompatible = true;
 

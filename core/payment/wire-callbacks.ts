@@ -53,9 +53,8 @@ function wireProcessing(context: PaymentContext, parts: Parts) {
     clock,
     leaseMs,
     leases,
-    findSession,
     limit: config.sessionCallbacks,
-    count: createCountCallback({ pool, clock, logger }),
+    count: createCountCallback({ pool, clock, logger, findSession }),
   });
   const process = createProcessCallback({
     ...parts,

@@ -1,12 +1,12 @@
 // Builds the OpenAPI Operation Object of one provider's callback from its driver.
 import { type DescField, getOption } from '@bufbuild/protobuf';
 import { field as fieldRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
-import { MAX_READ_CHARACTERS, parseClaim } from '../../core/payment/callbacks/claim.ts';
 import {
   CallbackMalformed,
   type PaymentDriver,
   type SignedCallbacks,
 } from '../../core/payment/providers/driver.ts';
+import { MAX_READ_CHARACTERS, parseClaim } from '../../core/payment/providers/registry.ts';
 import { CallbackService } from '../../gen/hub/payment/v1/callback_service_pb.ts';
 import type { CallbackOperation, JsonSchema } from '../routes/operation.ts';
 import type { Example } from './examples.ts';

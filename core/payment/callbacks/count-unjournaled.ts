@@ -16,11 +16,13 @@ import {
   setOtherPayment,
 } from '../duplicates/other-payments.ts';
 import type { CallbackClaim } from '../providers/driver.ts';
-import type { StoredSession } from '../sessions/read-sessions.ts';
+import { mayBePaid } from '../providers/registry.ts';
+import type { FindSession, StoredSession } from '../sessions/read-sessions.ts';
 import { NEXT_VERIFICATION_AT, VERIFICATION_ALLOWED } from '../verification/rate-limit.ts';
-import { mayBePaid } from './claim.ts';
+import type { ReceivedCallback } from './journaled-callbacks.ts';
+import { resolveSession } from './resolve.ts';
 
-export type CountedCallback = {
+type CountedCallback = {
   readonly sessionId: string;
   /** The state that the journal would give it. */
   readonly state: CountedState;
@@ -42,15 +44,17 @@ export type NamedPayment = {
 export const COUNTED_STATES = ['ignored', 'mismatch'] as const;
 export type CountedState = (typeof COUNTED_STATES)[number];
 
-/** Resolves once the count and the time of the session's next verification are committed. */
-export type CountCallback = (callback: CountedCallback) => Promise<void>;
+/**
+ * Counts a callback that names `session`. Resolves once the count and the time of the session's next verification are
+ * committed.
+ */
+export type CountCallback = (
+  callback: ReceivedCallback & { readonly claimedSession: StoredSession | undefined },
+  session: StoredSession,
+) => Promise<void>;
 
 /** `isResolved`: all ids of the callback are those of the session. */
-export function countedCallback(
-  claim: CallbackClaim,
-  session: StoredSession,
-  isResolved: boolean,
-): CountedCallback {
+function countedCallback(claim: CallbackClaim, session: StoredSession, isResolved: boolean): CountedCallback {
   const sessionId = session.id;
   if (!isResolved) return { sessionId, state: 'mismatch', needsVerification: false } as const;
   const names = mayBePaid(claim) ? otherPaymentOf(claim, session) : undefined;
@@ -70,9 +74,14 @@ function otherPaymentOf(
 /** One batch at a time: in a flood, two would wait for the same session's row. */
 const BATCHES = { maxSize: 512, maxInFlight: 1 };
 
-export type CountOptions = { readonly pool: Pool; readonly clock: Clock; readonly logger: Logger };
+export type CountOptions = {
+  readonly pool: Pool;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly findSession: FindSession;
+};
 
-export function createCountCallback({ pool, clock, logger }: CountOptions): CountCallback {
+export function createCountCallback({ pool, clock, logger, findSession }: CountOptions): CountCallback {
   const count = createBatcher<CountedCallback, boolean>({
     ...BATCHES,
     run: async (counted) => {
@@ -96,8 +105,10 @@ export function createCountCallback({ pool, clock, logger }: CountOptions): Coun
     inProgress.set(sessionId, running);
     return running;
   };
-  return async (callback) => {
-    if (!(await count(callback))) await advanceOnce(callback.sessionId);
+  return async (callback, session) => {
+    const { kind } = await resolveSession(findSession, callback, callback.claim);
+    const counted = countedCallback(callback.claim, session, kind === 'session');
+    if (!(await count(counted))) await advanceOnce(session.id);
   };
 }
 

@@ -2,27 +2,21 @@
 // with the verification leases of the sessions.
 import type { Pool } from 'pg';
 import type { Clock } from '../../clock.ts';
-import { newUuid } from '../../ids.ts';
+import { newUuid, parseId } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
-import {
-  type FindSession,
-  readSessionsBy,
-  SESSION_COLUMNS,
-  type StoredSession,
-} from '../sessions/read-sessions.ts';
+import { reasonIgnored } from '../providers/registry.ts';
+import { readSessionsBy, SESSION_COLUMNS, type StoredSession } from '../sessions/read-sessions.ts';
 import type { TakenVerificationLease, VerificationLeases } from '../verification/lease.ts';
 import { setVerificationLease, VERIFICATION_LEASE_ALLOWED } from '../verification/lease-statements.ts';
 import { NEXT_VERIFICATION_AT } from '../verification/rate-limit.ts';
-import { agrees, claimedSessionId, type ReceivedCallback, reasonIgnored, resolveSession } from './claim.ts';
-import { type CountCallback, countedCallback } from './count-unjournaled.ts';
-import type { JournaledCallback } from './journaled-callbacks.ts';
+import type { CountCallback } from './count-unjournaled.ts';
+import type { JournaledCallback, ReceivedCallback } from './journaled-callbacks.ts';
 
 export type JournalOptions = {
   readonly pool: Pool;
   readonly clock: Clock;
   readonly leaseMs: number;
   readonly leases: Pick<VerificationLeases, 'end'>;
-  readonly findSession: FindSession;
   /** The number of callbacks that the journal stores for one session (HUB_SESSION_CALLBACKS). */
   readonly limit: number;
   readonly count: CountCallback;
@@ -48,7 +42,7 @@ export type Journal = {
 };
 
 export function createJournal(options: JournalOptions): Journal {
-  const { findSession, count } = options;
+  const { count } = options;
   const append = createBatcher<Entry, Appended>({
     maxSize: 128,
     maxInFlight: 2,
@@ -66,8 +60,7 @@ export function createJournal(options: JournalOptions): Journal {
       if (result === 'full' && session !== undefined) {
         // A statement of its own: counting locks the flooded session's count, and no journal commit may wait
         // for it.
-        const { kind } = await resolveSession(findSession, received, callback.claim);
-        await count(countedCallback(callback.claim, session, kind === 'session'));
+        await count(received, session);
         return { kind: 'counted', session: agreed };
       }
       return {
@@ -77,6 +70,23 @@ export function createJournal(options: JournalOptions): Journal {
       };
     },
   };
+}
+
+/** The session id in `session_id`; undefined if the parameter is missing or no session id. */
+function claimedSessionId(callback: ReceivedCallback): string | undefined {
+  return callback.claimedSessionId === undefined ? undefined : parseId('chs', callback.claimedSessionId);
+}
+
+/** Whether all ids of a callback are those of the session. */
+export function agrees(
+  { gateway, merchantTransactionId, providerPaymentId }: StoredSession,
+  { gateway: calledGateway, claim }: Pick<ReceivedCallback, 'gateway' | 'claim'>,
+): boolean {
+  return (
+    gateway === calledGateway &&
+    (!claim.merchantTransactionId || claim.merchantTransactionId === merchantTransactionId) &&
+    (!claim.providerPaymentId || claim.providerPaymentId === providerPaymentId)
+  );
 }
 
 type Entry = {

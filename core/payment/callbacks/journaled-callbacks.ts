@@ -6,11 +6,20 @@ import { createBatcher } from '../../storage/sql/batcher.ts';
 import type { Write } from '../../storage/sql/transaction.ts';
 import type { CallbackStateName } from '../entities.ts';
 import type { CallbackClaim } from '../providers/driver.ts';
+import { parseJournaledClaim } from '../providers/registry.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import type { Outcome } from '../settlement/finding.ts';
 import { type FinishedCallback, finishing } from '../settlement/statements.ts';
 import type { TakenVerificationLease } from '../verification/lease.ts';
-import { parseJournaledClaim, type ReceivedCallback } from './claim.ts';
+
+export type ReceivedCallback = {
+  readonly gateway: string;
+  /** The `session_id` query parameter, unparsed. */
+  readonly claimedSessionId: string | undefined;
+  /** The fields that the journal stores. */
+  readonly fields: Readonly<Record<string, string>>;
+  readonly claim: CallbackClaim;
+};
 
 export type JournaledCallback = Omit<ReceivedCallback, 'claim'> & {
   readonly id: string;

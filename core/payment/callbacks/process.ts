@@ -5,15 +5,17 @@ import type { FinishOtherCheckout } from '../duplicates/finish-other-checkout.ts
 import type { ChargeStatusName } from '../entities.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import type { CallbackClaim } from '../providers/driver.ts';
+import { mayBePaid, reasonIgnored } from '../providers/registry.ts';
 import type { RefundCallbacks } from '../refunds/refund-callbacks.ts';
 import type { CreateFromSale } from '../sessions/create-from-sale.ts';
 import type { FindSession, StoredSession } from '../sessions/read-sessions.ts';
 import { isContested } from '../settlement/decide.ts';
 import { type Outcome, PAID_BEFORE } from '../settlement/finding.ts';
 import type { Settle } from '../settlement/settle.ts';
-import type { VerifySession } from '../verification/verify.ts';
-import { mayBePaid, type Resolution, reasonIgnored, resolveSession } from './claim.ts';
+import type { VerifySession } from '../verification/request.ts';
+import { agrees } from './journal.ts';
 import { HUB_FAILED, type JournaledCallback, type JournaledCallbacks } from './journaled-callbacks.ts';
+import { type Resolution, resolveSession } from './resolve.ts';
 import type { WaitingCallback, WaitingCallbacks } from './waiting.ts';
 
 export type ProcessOptions = {
@@ -135,6 +137,10 @@ async function resolve(
   callback: JournaledCallback,
   claim: CallbackClaim,
 ): Promise<Resolution> {
+  const { gateway, claimedSession } = callback;
+  if (claimedSession !== undefined && !claim.paymentProof && agrees(claimedSession, { gateway, claim })) {
+    return { kind: 'session', session: claimedSession };
+  }
   const resolution = await resolveSession(findSession, callback, claim);
   const { providerPaymentId, merchantTransactionId } = claim;
   const isForeign = resolution.kind === 'unresolved' && mayBePaid(claim) && !merchantTransactionId;

@@ -1,14 +1,14 @@
 // Receives a callback: journals it, processes it within the time budget, acknowledges it.
 import type { Logger } from 'pino';
 import { tagCallback } from '../../../lib/tracing/callback-spans.ts';
+import { isTracing } from '../../../lib/tracing/spans.ts';
 import { HubError } from '../../errors.ts';
 import { formatId } from '../../ids.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import { type CallbackClaim, CallbackMalformed, type PaymentDriver } from '../providers/driver.ts';
-import { driverOf } from '../providers/registry.ts';
+import { driverOf, keptFields, mayBePaid, parseClaim, SLOT_FIELD } from '../providers/registry.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import { withSessionId } from '../sessions/return-url.ts';
-import { keptFields, mayBePaid, parseClaim, SLOT_FIELD } from './claim.ts';
 import type { Journal, JournalResult } from './journal.ts';
 import type { JournaledCallback } from './journaled-callbacks.ts';
 import type { OpenSigned } from './open-signed.ts';
@@ -84,7 +84,7 @@ export function createReceiveCallback(options: ReceiveOptions): ReceiveCallback 
     if (result.kind === 'counted') metrics.counted(gateway);
     else metrics.received(gateway);
     if (result.kind === 'ignored') metrics.finished(gateway, 'ignored', 1);
-    if (result.kind === 'received') tagSpan(result.callback);
+    if (result.kind === 'received' && isTracing()) tagSpan(result.callback);
   };
 
   return {

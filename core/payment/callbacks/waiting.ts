@@ -6,13 +6,11 @@ import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import type { Clock } from '../../clock.ts';
 import { formatId } from '../../ids.ts';
-import { createBatcher } from '../../storage/sql/batcher.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import { type RetryDelayLimits, retryDelay } from '../retry-delay.ts';
 import { readSession } from '../sessions/read-sessions.ts';
 import { advanceCheck } from '../verification/schedule.ts';
-import { parseJournaledClaim } from './claim.ts';
-import { finishCallbacks, type JournaledCallback } from './journaled-callbacks.ts';
+import { finishCallbacks } from './journaled-callbacks.ts';
 
 export type WaitingCallback = {
   readonly id: string;
@@ -26,14 +24,8 @@ export type WaitingCallback = {
 };
 
 export type WaitingCallbacks = {
-  /**
-   * Gathers the callbacks that a verification of the session answers. Must run before the provider call: its
-   * answer may be older than a callback that arrives during the call. If more than
-   * `MAX_WAITING_CALLBACKS` wait, the newest ones are finished as `ignored`.
-   *
-   * @param trigger The callback that triggers the verification.
-   */
-  gather(sessionId: string, trigger: WaitingCallback | undefined): Promise<GatheredCallbacks>;
+  /** Finishes the waiting callbacks after one as `ignored`, because too many wait. */
+  finishLaterThan(sessionId: string, callbackId: string): Promise<void>;
   /**
    * Leaves callbacks to the session's next verification, in at most `inMs`. Resolves with false, and does
    * nothing, if the session is paid, because the sweep verifies no paid session.
@@ -44,15 +36,6 @@ export type WaitingCallbacks = {
    * others to the next verification, after the retry delay of the oldest.
    */
   postpone(sessionId: string, callbacks: readonly WaitingCallback[], reason: string): Promise<Postponed>;
-};
-
-export type GatheredCallbacks = {
-  /** The callback that triggers the verification comes first, then the others, the oldest first. */
-  readonly callbacks: readonly WaitingCallback[];
-  /** The callbacks that waited. */
-  readonly others: readonly WaitingCallback[];
-  /** The validation id to look up first. */
-  readonly validationId: string | undefined;
 };
 
 /** `nextInMs`: when to verify again; undefined if no callback waits. */
@@ -77,7 +60,6 @@ export const MAX_WAITING_CALLBACKS = 256;
 
 const JOINED = 'one of too many callbacks of the session: the verification for the older ones covers it';
 
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
 export function createWaitingCallbacks(options: WaitingOptions): WaitingCallbacks {
   const { pool, metrics, clock, logger, giveUpAfterMs } = options;
   const waitedMs = ({ triedSince }: WaitingCallback): number =>
@@ -136,49 +118,8 @@ export function createWaitingCallbacks(options: WaitingOptions): WaitingCallback
     logger.warn(details, 'too many callbacks of one session wait; the newest ones are ignored');
   };
 
-  /** Reads one more than `MAX_WAITING_CALLBACKS` to detect that there are too many. */
-  const readWaiting = createBatcher<string, Waiting[]>({
-    maxSize: 64,
-    maxInFlight: 2,
-    run: async (sessionIds) => {
-      const { rows } = await pool.query<Waiting & { sessionId: string }>({
-        name: 'waiting_callbacks',
-        // callback_waiting_idx, once for each session
-        text: `select t.session_id as "sessionId", w.*
-               from unnest($1::uuid[]) as t (session_id) cross join lateral (
-                 select id, gateway, fields, (extract(epoch from tried_since) * 1000)::float8 as
-                   "triedSinceMs"
-                 from callback where session_id = t.session_id and state = 'received' order by id limit $2
-               ) w`,
-        values: [[...new Set(sessionIds)], MAX_WAITING_CALLBACKS + 1],
-      });
-      return sessionIds.map((id) => rows.filter(({ sessionId }) => sessionId === id));
-    },
-  });
-
   return {
-    async gather(sessionId, trigger) {
-      const rows = await readWaiting(sessionId);
-      const kept = rows.slice(0, MAX_WAITING_CALLBACKS);
-      const last = rows.length > MAX_WAITING_CALLBACKS ? kept.at(-1) : undefined;
-      if (last !== undefined) await finishLaterThan(sessionId, last.id);
-      const others = kept
-        .filter(({ id }) => id !== trigger?.id)
-        .map(({ id, gateway, fields, triedSinceMs }) => {
-          const claim = parseJournaledClaim(gateway, fields);
-          return {
-            id,
-            gateway,
-            triedSince: triedSinceMs === null ? undefined : new Date(triedSinceMs),
-            // Not used unless all callbacks agree on it, and not all were read.
-            validationId: last === undefined ? claim?.validationId : undefined,
-            providerPaymentId: claim?.providerPaymentId,
-          };
-        });
-      const callbacks = trigger ? [trigger, ...others] : others;
-      return { callbacks, others, validationId: trigger?.validationId ?? commonValidationId(others) };
-    },
-
+    finishLaterThan,
     leave,
 
     async postpone(sessionId, callbacks, reason) {
@@ -200,16 +141,4 @@ export function createWaitingCallbacks(options: WaitingOptions): WaitingCallback
       return left ? { paid: false, nextInMs } : { paid: true };
     },
   };
-}
-
-type Waiting = Pick<JournaledCallback, 'id' | 'gateway' | 'fields'> & {
-  readonly triedSinceMs: number | null;
-};
-
-/**
- * The validation id that all callbacks agree on. If they disagree, some are forged, and the hub uses none.
- */
-function commonValidationId(callbacks: readonly WaitingCallback[]): string | undefined {
-  const ids = new Set(callbacks.flatMap(({ validationId }) => validationId ?? []));
-  return ids.size === 1 ? [...ids][0] : undefined;
 }

@@ -9,7 +9,7 @@ import type { Clock } from '../../clock.ts';
 import { formatId } from '../../ids.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import type { RetryDelayLimits } from '../retry-delay.ts';
-import type { VerifySession } from '../verification/verify.ts';
+import type { VerifySession } from '../verification/request.ts';
 import type { RefundCallbacks } from './refund-callbacks.ts';
 import {
   nextRefundCheck,

@@ -8,7 +8,7 @@ import { HubError } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import { lockSession } from '../sessions/read-sessions.ts';
-import type { VerifySession } from '../verification/verify.ts';
+import type { VerifySession } from '../verification/request.ts';
 
 export type ReleaseOptions = {
   readonly pool: Pool;

@@ -9,7 +9,7 @@ import type { FindDuplicates } from '../duplicates/find-duplicates.ts';
 import type { VerificationStep } from '../providers/driver.ts';
 import type { SyncRefunds } from '../refunds/sync-refunds.ts';
 import { readSession } from '../sessions/read-sessions.ts';
-import type { VerifySession } from './verify.ts';
+import type { VerifySession } from './request.ts';
 
 export type RecheckOptions = {
   readonly pool: Pool;

@@ -11,6 +11,7 @@ import type { Clock } from '../../clock.ts';
 import { formatId } from '../../ids.ts';
 import type { SweepDuplicates } from '../duplicates/sweep-duplicates.ts';
 import type { PaymentMetrics } from '../metrics.ts';
+import type { VerifyResult, VerifySession } from './request.ts';
 import {
   EARLY_CHECK_MS,
   longestInterval,
@@ -22,7 +23,6 @@ import {
   type SweepSchedule,
   scheduleNext,
 } from './schedule.ts';
-import type { VerifyResult, VerifySession } from './verify.ts';
 
 export type SweepOptions = {
   readonly pool: Pool;

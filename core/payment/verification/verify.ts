@@ -2,8 +2,9 @@
 import type { Pool } from 'pg';
 import { inSpan } from '../../../lib/tracing/spans.ts';
 import { formatId } from '../../ids.ts';
-import { HUB_FAILED } from '../callbacks/journaled-callbacks.ts';
-import type { GatheredCallbacks, WaitingCallback, WaitingCallbacks } from '../callbacks/waiting.ts';
+import { type Batcher, createBatcher } from '../../storage/sql/batcher.ts';
+import { HUB_FAILED, type JournaledCallback } from '../callbacks/journaled-callbacks.ts';
+import { MAX_WAITING_CALLBACKS, type WaitingCallback, type WaitingCallbacks } from '../callbacks/waiting.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import {
   type ExpectedPayment,
@@ -11,34 +12,15 @@ import {
   type Verdict,
   type VerificationStep,
 } from '../providers/driver.ts';
+import { parseJournaledClaim } from '../providers/registry.ts';
 import type { FindSession, StoredSession } from '../sessions/read-sessions.ts';
 import { verdictOf } from '../settlement/decide.ts';
-import { type Finding, PAID_BEFORE, type Settlement } from '../settlement/finding.ts';
+import { type Finding, PAID_BEFORE } from '../settlement/finding.ts';
 import type { Settle } from '../settlement/settle.ts';
 import { recordSteps } from '../settlement/statements.ts';
 import type { ProviderConcurrency, Providers } from '../slots/provider-access.ts';
-import type { TakenVerificationLease, VerificationLease, VerificationLeases } from './lease.ts';
-
-export type VerifyResult =
-  | {
-      readonly kind: 'settled';
-      readonly settlement: Settlement;
-      readonly steps: readonly VerificationStep[];
-      /** How long a payment that is in progress may take, if the provider says so. */
-      readonly pendingUntil?: Date | undefined;
-    }
-  /** The provider did not answer; the session is unchanged. */
-  | {
-      readonly kind: 'unavailable';
-      readonly reason: string;
-      readonly steps: readonly VerificationStep[];
-      /** When to verify again for the waiting callbacks; undefined if none wait. */
-      readonly nextInMs?: number | undefined;
-    }
-  /** The verification lease is taken. */
-  | { readonly kind: 'busy' }
-  /** The callbacks of the session have reached their rate limit. */
-  | { readonly kind: 'spent'; readonly nextInMs: number };
+import type { VerificationLease, VerificationLeases } from './lease.ts';
+import type { VerifyRequest, VerifyResult, VerifySession } from './request.ts';
 
 export type VerifyOptions = {
   readonly pool: Pool;
@@ -51,33 +33,17 @@ export type VerifyOptions = {
   readonly metrics: PaymentMetrics;
 };
 
-export type VerifyRequest = {
-  readonly sessionId: string;
-  /** The session, if the caller has just read it. */
-  readonly session?: StoredSession;
-  /** The verification lease, if the caller has it. */
-  readonly lease?: TakenVerificationLease | undefined;
-  /** The callback that triggers the verification. The answer also settles all callbacks that wait. */
-  readonly callback?: WaitingCallback;
-  /** Verify a paid session too, because it may have been reversed. */
-  readonly includePaid?: boolean;
-  /** Apply the rate limit. For verifications that anybody can trigger by sending callbacks. */
-  readonly rateLimited?: boolean;
-  /** Milliseconds to wait for the verification lease. Default: 0. */
-  readonly waitMs?: number;
-};
-
-/** Rejects only with errors that are neither the provider's nor the session's. */
-export type VerifySession = (request: VerifyRequest) => Promise<VerifyResult>;
-
 export function createVerifySession(options: VerifyOptions): VerifySession {
+  const verifier = { ...options, readWaiting: createReadWaiting(options.pool) };
   return async (request) => {
     const result =
-      (await resultWithoutLease(options, request)) ?? (await verifyWithRetries(options, request)) ?? BUSY;
+      (await resultWithoutLease(options, request)) ?? (await verifyWithRetries(verifier, request)) ?? BUSY;
     if (result.kind === 'busy' || result.kind === 'spent') options.metrics.verificationDeferred(result.kind);
     return result;
   };
 }
+
+type Verifier = VerifyOptions & { readonly readWaiting: Batcher<string, Waiting[]> };
 
 /** Skips the lease if no provider call is needed or allowed, so that a flood of callbacks only reads. */
 async function resultWithoutLease(
@@ -96,7 +62,7 @@ const MAX_RETRIES = 3;
 
 /** Undefined if the lease is taken. */
 async function verifyWithRetries(
-  options: VerifyOptions,
+  options: Verifier,
   request: VerifyRequest,
 ): Promise<VerifyResult | undefined> {
   let result = await verifyUnderLease(options, request);
@@ -110,7 +76,7 @@ async function verifyWithRetries(
 }
 
 function verifyUnderLease(
-  options: VerifyOptions,
+  options: Verifier,
   request: VerifyRequest,
 ): Promise<VerifyResult | typeof FENCED | undefined> {
   const { sessionId, lease: taken, rateLimited = false, waitMs = 0 } = request;
@@ -124,7 +90,7 @@ function verifyUnderLease(
 }
 
 async function verify(
-  options: VerifyOptions,
+  options: Verifier,
   request: VerifyRequest,
   lease: VerificationLease,
 ): Promise<VerifyResult | typeof FENCED> {
@@ -133,7 +99,7 @@ async function verify(
   const steps: VerificationStep[] = [];
   const opening = options.providers.forSlot(session.slotId, (step) => steps.push(step));
   opening.catch(() => {}); // awaited in callProvider
-  const gathered = await options.waiting.gather(session.id, request.callback);
+  const gathered = await gather(options, session.id, request.callback);
   const run = { ...gathered, steps, sessionId: session.id };
   try {
     const answer = await callProvider(options, lease, opening, expectedPaymentOf(session, run.validationId));
@@ -143,6 +109,80 @@ async function verify(
     await options.waiting.postpone(session.id, run.others, HUB_FAILED);
     throw error;
   }
+}
+
+type GatheredCallbacks = {
+  /** The callback that triggers the verification comes first, then the others, the oldest first. */
+  readonly callbacks: readonly WaitingCallback[];
+  /** The callbacks that waited. */
+  readonly others: readonly WaitingCallback[];
+  /** The validation id to look up first. */
+  readonly validationId: string | undefined;
+};
+
+/**
+ * Gathers the callbacks that a verification of the session answers. Must run before the provider call: its
+ * answer may be older than a callback that arrives during the call. If more than
+ * `MAX_WAITING_CALLBACKS` wait, the newest ones are finished as `ignored`.
+ */
+async function gather(
+  { readWaiting, waiting }: Verifier,
+  sessionId: string,
+  trigger: WaitingCallback | undefined,
+): Promise<GatheredCallbacks> {
+  const rows = await readWaiting(sessionId);
+  const kept = rows.slice(0, MAX_WAITING_CALLBACKS);
+  const last = rows.length > MAX_WAITING_CALLBACKS ? kept.at(-1) : undefined;
+  if (last !== undefined) await waiting.finishLaterThan(sessionId, last.id);
+  const others = kept
+    .filter(({ id }) => id !== trigger?.id)
+    .map(({ id, gateway, fields, triedSinceMs }) => {
+      const claim = parseJournaledClaim(gateway, fields);
+      return {
+        id,
+        gateway,
+        triedSince: triedSinceMs === null ? undefined : new Date(triedSinceMs),
+        // Not used unless all callbacks agree on it, and not all were read.
+        validationId: last === undefined ? claim?.validationId : undefined,
+        providerPaymentId: claim?.providerPaymentId,
+      };
+    });
+  const callbacks = trigger ? [trigger, ...others] : others;
+  return { callbacks, others, validationId: trigger?.validationId ?? commonValidationId(others) };
+}
+
+type Waiting = Pick<JournaledCallback, 'id' | 'gateway' | 'fields'> & {
+  readonly triedSinceMs: number | null;
+};
+
+/**
+ * The validation id that all callbacks agree on. If they disagree, some are forged, and the hub uses none.
+ */
+function commonValidationId(callbacks: readonly WaitingCallback[]): string | undefined {
+  const ids = new Set(callbacks.flatMap(({ validationId }) => validationId ?? []));
+  return ids.size === 1 ? [...ids][0] : undefined;
+}
+
+/** Reads one more than `MAX_WAITING_CALLBACKS` to detect that there are too many. */
+function createReadWaiting(pool: Pool): Batcher<string, Waiting[]> {
+  return createBatcher({
+    maxSize: 64,
+    maxInFlight: 2,
+    run: async (sessionIds: readonly string[]) => {
+      const { rows } = await pool.query<Waiting & { sessionId: string }>({
+        name: 'waiting_callbacks',
+        // callback_waiting_idx, once for each session
+        text: `select t.session_id as "sessionId", w.*
+               from unnest($1::uuid[]) as t (session_id) cross join lateral (
+                 select id, gateway, fields, (extract(epoch from tried_since) * 1000)::float8 as
+                   "triedSinceMs"
+                 from callback where session_id = t.session_id and state = 'received' order by id limit $2
+               ) w`,
+        values: [[...new Set(sessionIds)], MAX_WAITING_CALLBACKS + 1],
+      });
+      return sessionIds.map((id) => rows.filter(({ sessionId }) => sessionId === id));
+    },
+  });
 }
 
 /** The provider calls of one verification, and the callbacks that they answer. */

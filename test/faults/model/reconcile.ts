@@ -1,6 +1,6 @@
 // Compares the hub's records with the provider's, row by row, and reports every difference.
 import type { SimulatedPayment, SimulatedRefund } from '../../../cli/simulator/controls.ts';
-import { OTHER_FIELDS } from '../../../core/payment/callbacks/claim.ts';
+import { OTHER_FIELDS } from '../../../core/payment/providers/registry.ts';
 import { query } from '../../support/postgres/databases.ts';
 import {
   type BookedDuplicate,

@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { keptFields, OTHER_FIELDS } from '../../../core/payment/callbacks/claim.ts';
-import { driverOf } from '../../../core/payment/providers/registry.ts';
+import { driverOf, keptFields, OTHER_FIELDS } from '../../../core/payment/providers/registry.ts';
 import { parseForm } from '../../../gateway/body/read-body.ts';
 
 export type FrontDoor = {

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
+import { CallbackMalformed } from '../../../../core/payment/providers/driver.ts';
+import { gatewayOne } from '../../../../core/payment/providers/gateway-one/driver.ts';
 import {
+  DRIVERS,
   keptFields,
   MAX_READ_CHARACTERS,
   MAX_SHOWN_BYTES,
   OTHER_FIELDS,
   parseClaim,
-} from '../../../../core/payment/callbacks/claim.ts';
-import { CallbackMalformed } from '../../../../core/payment/providers/driver.ts';
-import { gatewayOne } from '../../../../core/payment/providers/gateway-one/driver.ts';
-import { DRIVERS } from '../../../../core/payment/providers/registry.ts';
+} from '../../../../core/payment/providers/registry.ts';
 import { till } from '../fake-gateway.ts';
 
 const kept = (fields: Record<string, string>) => keptFields(gatewayOne.callback, fields);

@@ -15,21 +15,23 @@ import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_serv
 import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
 import { RefundService } from '../../gen/hub/payment/v1/refund_service_pb.ts';
 
-export type Hub = {
-  readonly health: Client<typeof Health>;
-  readonly access: Client<typeof AccessService>;
-  readonly audit: Client<typeof AuditService>;
-  readonly customers: Client<typeof CustomerService>;
-  readonly events: Client<typeof EventService>;
-  readonly licenses: Client<typeof LicenseAdminService>;
-  readonly mails: Client<typeof MailService>;
-  readonly metrics: Client<typeof MetricsService>;
-  readonly offers: Client<typeof OfferService>;
-  readonly orders: Client<typeof OrderService>;
-  readonly payments: Client<typeof PaymentService>;
-  readonly paymentAdmin: Client<typeof PaymentAdminService>;
-  readonly refunds: Client<typeof RefundService>;
+const SERVICES = {
+  health: Health,
+  access: AccessService,
+  audit: AuditService,
+  customers: CustomerService,
+  events: EventService,
+  licenses: LicenseAdminService,
+  mails: MailService,
+  metrics: MetricsService,
+  offers: OfferService,
+  orders: OrderService,
+  payments: PaymentService,
+  paymentAdmin: PaymentAdminService,
+  refunds: RefundService,
 };
+
+export type Hub = { readonly [name in keyof typeof SERVICES]: Client<(typeof SERVICES)[name]> };
 
 /** Some calls wait up to 30 seconds for a payment provider. */
 const TIMEOUT_MS = 40_000;
@@ -55,19 +57,6 @@ export function connect(token: string | undefined, onRefused: () => void = () =>
       },
     ],
   });
-  return {
-    health: createClient(Health, transport),
-    access: createClient(AccessService, transport),
-    audit: createClient(AuditService, transport),
-    customers: createClient(CustomerService, transport),
-    events: createClient(EventService, transport),
-    licenses: createClient(LicenseAdminService, transport),
-    mails: createClient(MailService, transport),
-    metrics: createClient(MetricsService, transport),
-    offers: createClient(OfferService, transport),
-    orders: createClient(OrderService, transport),
-    payments: createClient(PaymentService, transport),
-    paymentAdmin: createClient(PaymentAdminService, transport),
-    refunds: createClient(RefundService, transport),
-  };
+  const clients = Object.entries(SERVICES).map(([name, service]) => [name, createClient(service, transport)]);
+  return Object.fromEntries(clients); // of the same names
 }

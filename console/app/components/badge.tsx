@@ -1,94 +1,46 @@
 // Badges: a state as a word and a color.
-import {
-  CALLBACK_STATES,
-  CHARGE_STATUSES,
-  DELIVERY_STATES,
-  FEE_RULE_STATES,
-  LICENSE_STATES,
-  MAIL_STATES,
-  ORDER_STATES,
-  REFUND_STATES,
-  wordFor,
-} from '../../../lib/presentation/words.ts';
+import { CHARGE_STATUSES, wordFor } from '../../../lib/presentation/words.ts';
 
-export type Tone = 'good' | 'wait' | 'bad' | 'calm';
+/** `calm`: neither good nor bad. */
+export type Tone = keyof typeof STATES | 'calm';
 
-export function Badge({ tone, children }: { readonly tone: Tone; readonly children: string }) {
-  return <span class={`badge ${tone}`}>{children}</span>;
+/** The states with a color. A word means the same for every kind of object. */
+const STATES = {
+  good: 'active delivered enabled fulfilled in_force ok paid sent settled succeeded success',
+  wait: 'failing grace pending queued received suspended warning',
+  bad: 'blocked dead failed mismatch reversed revoked unavailable withdrawn',
+};
+
+/** `tone`: by default that of the state that `children` names. */
+export function Badge({ children, tone }: { readonly children: string; readonly tone?: Tone }) {
+  return <span class={`badge ${tone ?? toneOf(children)}`}>{children}</span>;
 }
 
-const STATUS_TONES: Readonly<Record<string, Tone>> = { pending: 'wait', success: 'good', failed: 'bad' };
+function toneOf(state: string): Tone {
+  const tones = Object.keys(STATES) as (keyof typeof STATES)[]; // the keys are the tones
+  return tones.find((tone) => STATES[tone].split(' ').includes(state)) ?? 'calm';
+}
+
+type StateProps = { readonly of: Readonly<Record<string, number>>; readonly state: number };
+
+/** The state of an object; `of`: the words of its states. */
+export function StateBadge({ of, state }: StateProps) {
+  const word = wordFor(of, state);
+  return <Badge tone={toneOf(word)}>{TEXTS[word] ?? word}</Badge>;
+}
+
+const TEXTS: Readonly<Record<string, string>> = { in_force: 'in force', received: 'waiting' };
 
 /** `verified`: whether the provider confirmed the status. */
 export function StatusBadge({ status, verified }: { readonly status: number; readonly verified: boolean }) {
-  const word = wordFor(CHARGE_STATUSES, status);
-  const isDoubtful = !verified && word !== 'pending';
   return (
     <>
-      <Badge tone={STATUS_TONES[word] ?? 'calm'}>{word}</Badge>
-      {isDoubtful && (
+      <StateBadge of={CHARGE_STATUSES} state={status} />
+      {!verified && status !== CHARGE_STATUSES.pending && (
         <span class="muted doubt" title="Reported by a callback; not confirmed by the provider">
           {' unconfirmed'}
         </span>
       )}
     </>
   );
-}
-
-const STATE_TONES: Readonly<Record<string, Tone>> = {
-  received: 'wait',
-  settled: 'good',
-  mismatch: 'bad',
-  dead: 'bad',
-};
-
-/** Shows a callback's state; `received` is shown as `waiting`. */
-export function StateBadge({ state }: { readonly state: number }) {
-  const word = wordFor(CALLBACK_STATES, state);
-  return <Badge tone={STATE_TONES[word] ?? 'calm'}>{word === 'received' ? 'waiting' : word}</Badge>;
-}
-
-export function FeeRuleBadge({ state }: { readonly state: number }) {
-  const word = wordFor(FEE_RULE_STATES, state);
-  return <Badge tone={word === 'in_force' ? 'good' : 'calm'}>{word.replace('_', ' ')}</Badge>;
-}
-
-const LICENSE_TONES: Readonly<Record<string, Tone>> = {
-  active: 'good',
-  grace: 'wait',
-  suspended: 'wait',
-  revoked: 'bad',
-};
-
-export function LicenseBadge({ state }: { readonly state: number }) {
-  const word = wordFor(LICENSE_STATES, state);
-  return <Badge tone={LICENSE_TONES[word] ?? 'calm'}>{word}</Badge>;
-}
-
-const ORDER_TONES: Readonly<Record<string, Tone>> = { fulfilled: 'good', blocked: 'bad', refunded: 'calm' };
-
-export function OrderBadge({ state }: { readonly state: number }) {
-  const word = wordFor(ORDER_STATES, state);
-  return <Badge tone={ORDER_TONES[word] ?? 'calm'}>{word}</Badge>;
-}
-
-const REFUND_TONES: Readonly<Record<string, Tone>> = { pending: 'wait', succeeded: 'good', failed: 'bad' };
-
-export function RefundBadge({ state }: { readonly state: number }) {
-  const word = wordFor(REFUND_STATES, state);
-  return <Badge tone={REFUND_TONES[word] ?? 'calm'}>{word}</Badge>;
-}
-
-const MAIL_TONES: Readonly<Record<string, Tone>> = { queued: 'wait', sent: 'good', failed: 'bad' };
-
-export function MailBadge({ state }: { readonly state: number }) {
-  const word = wordFor(MAIL_STATES, state);
-  return <Badge tone={MAIL_TONES[word] ?? 'calm'}>{word}</Badge>;
-}
-
-const DELIVERY_TONES: Readonly<Record<string, Tone>> = { pending: 'wait', delivered: 'good', failed: 'bad' };
-
-export function DeliveryBadge({ state }: { readonly state: number }) {
-  const word = wordFor(DELIVERY_STATES, state);
-  return <Badge tone={DELIVERY_TONES[word] ?? 'calm'}>{word}</Badge>;
 }

@@ -1,6 +1,7 @@
 // A table of deliveries with their states, attempts and answers.
 import type { Delivery } from '../../../gen/hub/event/v1/event_pb.ts';
-import { DeliveryBadge } from '../components/badge.tsx';
+import { DELIVERY_STATES } from '../../../lib/presentation/words.ts';
+import { StateBadge } from '../components/badge.tsx';
 import { type Column, Table } from '../components/table.tsx';
 import { Moment } from '../components/timestamp.tsx';
 
@@ -22,7 +23,7 @@ export function DeliveryTable({ caption, deliveries, empty, first, last = [] }: 
       empty={empty}
       columns={[
         ...first,
-        { title: 'State', cell: ({ state }) => <DeliveryBadge state={state} /> },
+        { title: 'State', cell: ({ state }) => <StateBadge of={DELIVERY_STATES} state={state} /> },
         { title: 'Attempts', kind: 'number', cell: ({ attempts }) => attempts },
         {
           title: 'Last attempt',

@@ -1,7 +1,8 @@
 // The actions on an endpoint that the role of the caller and the state of the endpoint allow.
 import { DeliveryState } from '../../../gen/hub/event/v1/event_pb.ts';
 import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
-import { DeliveryBadge } from '../components/badge.tsx';
+import { DELIVERY_STATES } from '../../../lib/presentation/words.ts';
+import { StateBadge } from '../components/badge.tsx';
 import { Confirm } from '../components/confirm.tsx';
 import { canCall } from '../permissions.ts';
 import { go, linkTo } from '../route.ts';
@@ -37,7 +38,7 @@ function Test({ who, endpoint: { endpointId, url } }: EndpointActionProps) {
       show: (
         <>
           <p>
-            <DeliveryBadge state={state} />{' '}
+            <StateBadge of={DELIVERY_STATES} state={state} />{' '}
             {isAnswered ? `The endpoint answered with status ${responseStatus}` : problem} after {durationMs}{' '}
             ms.
           </p>

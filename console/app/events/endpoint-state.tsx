@@ -5,7 +5,7 @@ import { Moment } from '../components/timestamp.tsx';
 
 export function EndpointBadge({ endpoint: { disabledAt, failingSince } }: { readonly endpoint: Endpoint }) {
   if (disabledAt !== undefined) return <Badge tone="bad">disabled</Badge>;
-  return failingSince === undefined ? <Badge tone="good">enabled</Badge> : <Badge tone="wait">failing</Badge>;
+  return failingSince === undefined ? <Badge>enabled</Badge> : <Badge>failing</Badge>;
 }
 
 /** The badge, its time and its reason. */

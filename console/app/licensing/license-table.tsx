@@ -1,6 +1,7 @@
 // A table of licenses.
 import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
-import { LicenseBadge } from '../components/badge.tsx';
+import { LICENSE_STATES } from '../../../lib/presentation/words.ts';
+import { StateBadge } from '../components/badge.tsx';
 import { ShortId } from '../components/id.tsx';
 import { Seats } from '../components/seats.tsx';
 import { type Column, Table } from '../components/table.tsx';
@@ -39,7 +40,7 @@ const CUSTOMER: Column<License> = {
 
 const COLUMNS: readonly Column<License>[] = [
   { title: 'License', cell: ({ licenseId }) => <ShortId id={licenseId} /> },
-  { title: 'State', cell: ({ state }) => <LicenseBadge state={state} /> },
+  { title: 'State', cell: ({ state }) => <StateBadge of={LICENSE_STATES} state={state} /> },
   { title: 'Key ends', kind: 'named', cell: ({ keyHint }) => <code>{keyHint}</code> },
   { title: 'Seats', kind: 'named', cell: ({ seats }) => <Seats seats={seats} /> },
   { title: 'App', wide: true, cell: ({ app }) => app },

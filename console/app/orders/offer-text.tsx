@@ -17,5 +17,5 @@ export function Prices({ prices }: { readonly prices: readonly Money[] }) {
 }
 
 export function OfferBadge({ offer: { archivedAt } }: { readonly offer: Offer }) {
-  return archivedAt ? <Badge tone="calm">archived</Badge> : <Badge tone="good">for sale</Badge>;
+  return archivedAt ? <Badge>archived</Badge> : <Badge tone="good">for sale</Badge>;
 }

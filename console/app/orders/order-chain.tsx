@@ -3,9 +3,9 @@ import type { ComponentChildren } from 'preact';
 import type { Seat } from '../../../gen/hub/license/v1/license_pb.ts';
 import { type OrderLicense, OrderState } from '../../../gen/hub/order/v1/order_pb.ts';
 import { grantedText, takenText } from '../../../lib/presentation/order-text.ts';
-import { nameOf, TAKEN_BACK } from '../../../lib/presentation/words.ts';
+import { LICENSE_STATES, nameOf, ORDER_STATES, TAKEN_BACK } from '../../../lib/presentation/words.ts';
 import { Amount } from '../components/amount.tsx';
-import { LicenseBadge, OrderBadge, StatusBadge, type Tone } from '../components/badge.tsx';
+import { StateBadge, StatusBadge, type Tone } from '../components/badge.tsx';
 import { ShortId } from '../components/id.tsx';
 import { Moment } from '../components/timestamp.tsx';
 import { linkTo } from '../route.ts';
@@ -43,7 +43,7 @@ export function OrderChain({ facts }: { readonly facts: OrderFacts }) {
           <a href={linkTo(['offers', order.offerId], { version: String(order.offerVersion) })}>
             {order.offer}
           </a>
-          , version {order.offerVersion} <OrderBadge state={order.state} />
+          , version {order.offerVersion} <StateBadge of={ORDER_STATES} state={order.state} />
         </p>
         {isBlocked && <p>{order.reason}</p>}
       </Step>
@@ -115,7 +115,7 @@ function LicenseLine({ license, facts }: LineProps) {
           <Moment at={expiresBefore} />
         </>
       )}
-      {taken && `, taken back: ${taken}`} {now && <LicenseBadge state={now.state} />}
+      {taken && `, taken back: ${taken}`} {now && <StateBadge of={LICENSE_STATES} state={now.state} />}
     </>
   );
 }

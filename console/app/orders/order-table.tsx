@@ -1,8 +1,9 @@
 // A table of orders.
 import type { ComponentChildren } from 'preact';
 import type { Order } from '../../../gen/hub/order/v1/order_pb.ts';
+import { ORDER_STATES } from '../../../lib/presentation/words.ts';
 import { Amount } from '../components/amount.tsx';
-import { OrderBadge } from '../components/badge.tsx';
+import { StateBadge } from '../components/badge.tsx';
 import { ShortId } from '../components/id.tsx';
 import { Table } from '../components/table.tsx';
 import { Moment } from '../components/timestamp.tsx';
@@ -19,7 +20,7 @@ export function OrderTable({ orders, empty }: TableProps) {
       empty={empty}
       columns={[
         { title: 'Paid', cell: ({ createdAt }) => <Moment at={createdAt} /> },
-        { title: 'State', cell: ({ state }) => <OrderBadge state={state} /> },
+        { title: 'State', cell: ({ state }) => <StateBadge of={ORDER_STATES} state={state} /> },
         { title: 'Order', cell: ({ orderId }) => <ShortId id={orderId} /> },
         {
           title: 'Offer',

@@ -2,9 +2,9 @@
 import type { ComponentChildren } from 'preact';
 import type { Refund } from '../../../gen/hub/payment/v1/refund_pb.ts';
 import { RefundService } from '../../../gen/hub/payment/v1/refund_service_pb.ts';
-import { REFUND_KINDS, REFUND_ORIGINS, wordFor } from '../../../lib/presentation/words.ts';
+import { REFUND_KINDS, REFUND_ORIGINS, REFUND_STATES, wordFor } from '../../../lib/presentation/words.ts';
 import { Amount } from '../components/amount.tsx';
-import { RefundBadge } from '../components/badge.tsx';
+import { StateBadge } from '../components/badge.tsx';
 import { Confirm } from '../components/confirm.tsx';
 import { ShortId } from '../components/id.tsx';
 import { Table } from '../components/table.tsx';
@@ -30,7 +30,7 @@ export function RefundTable({ who, refunds, empty, onDone }: TableProps) {
       empty={empty}
       columns={[
         { title: 'Created', cell: ({ createdAt }) => <Moment at={createdAt} /> },
-        { title: 'State', cell: ({ state }) => <RefundBadge state={state} /> },
+        { title: 'State', cell: ({ state }) => <StateBadge of={REFUND_STATES} state={state} /> },
         { title: 'Amount', kind: 'number', cell: ({ amount }) => <Amount money={amount} /> },
         { title: 'Session', cell: ({ sessionId }) => <ShortId id={sessionId} /> },
         {

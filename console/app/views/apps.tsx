@@ -1,7 +1,7 @@
 // Apps, their signing keys and limit profiles.
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { type App, type LimitProfile, SigningKeyState } from '../../../gen/hub/license/v1/license_pb.ts';
-import { Badge, type Tone } from '../components/badge.tsx';
+import { StateBadge } from '../components/badge.tsx';
 import { Loaded } from '../components/loaded.tsx';
 import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
@@ -81,7 +81,7 @@ function AppSection({ app, profiles, who, onDone }: SectionProps) {
         empty="It has no signing key."
         columns={[
           { title: 'Signing key', kind: 'long', cell: ({ kid }) => <code class="value">{kid}</code> },
-          { title: 'State', cell: ({ state }) => <KeyBadge state={state} /> },
+          { title: 'State', cell: ({ state }) => <StateBadge of={KEY_STATES} state={state} /> },
           { title: 'Created', wide: true, cell: (key) => <Moment at={key.createdAt} /> },
         ]}
       />
@@ -99,13 +99,8 @@ function AppSection({ app, profiles, who, onDone }: SectionProps) {
   );
 }
 
-const KEY_STATES: Readonly<Record<number, readonly [string, Tone]>> = {
-  [SigningKeyState.ACTIVE]: ['active', 'good'],
-  [SigningKeyState.RETIRED]: ['retired', 'calm'],
-  [SigningKeyState.WITHDRAWN]: ['withdrawn', 'bad'],
+const KEY_STATES = {
+  active: SigningKeyState.ACTIVE,
+  retired: SigningKeyState.RETIRED,
+  withdrawn: SigningKeyState.WITHDRAWN,
 };
-
-function KeyBadge({ state }: { readonly state: number }) {
-  const [word, tone] = KEY_STATES[state] ?? ['unknown', 'calm'];
-  return <Badge tone={tone}>{word}</Badge>;
-}

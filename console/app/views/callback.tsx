@@ -1,7 +1,7 @@
 // One callback: its outcome, its fields and the verifications that it caused.
 
-import { CHARGE_STATUSES, wordFor } from '../../../lib/presentation/words.ts';
-import { Badge, StateBadge, type Tone } from '../components/badge.tsx';
+import { CALLBACK_STATES, CHARGE_STATUSES, wordFor } from '../../../lib/presentation/words.ts';
+import { Badge, StateBadge } from '../components/badge.tsx';
 import { Facts, pairFacts } from '../components/facts.tsx';
 import { ShortId, WholeId } from '../components/id.tsx';
 import { Loaded } from '../components/loaded.tsx';
@@ -22,7 +22,7 @@ export function CallbackView({ who, id }: { readonly who: SignedIn; readonly id:
   return (
     <Page
       title="Callback"
-      beside={callback && <StateBadge state={callback.state} />}
+      beside={callback && <StateBadge of={CALLBACK_STATES} state={callback.state} />}
       actions={callback && mayReplay(who) && <Replay who={who} callback={callback} onDone={live.refresh} />}
     >
       <Loaded live={live}>
@@ -73,10 +73,7 @@ export function CallbackView({ who, id }: { readonly who: SignedIn; readonly id:
                   columns={[
                     { title: 'Asked', cell: ({ askedAt }) => <Moment at={askedAt} exact /> },
                     { title: 'What', cell: ({ operation }) => operation },
-                    {
-                      title: 'Outcome',
-                      cell: ({ outcome }) => <Badge tone={toneOf(outcome)}>{outcome}</Badge>,
-                    },
+                    { title: 'Outcome', cell: ({ outcome }) => <Badge>{outcome}</Badge> },
                     { title: 'Took', kind: 'number', cell: ({ durationMs }) => `${durationMs} ms` },
                     { title: 'Answer', kind: 'long', cell: ({ detail }) => detail },
                   ]}
@@ -88,16 +85,4 @@ export function CallbackView({ who, id }: { readonly who: SignedIn; readonly id:
       </Loaded>
     </Page>
   );
-}
-
-const TONES: Readonly<Record<string, Tone>> = {
-  paid: 'good',
-  pending: 'wait',
-  unavailable: 'bad',
-  mismatch: 'bad',
-  reversed: 'bad',
-};
-
-function toneOf(outcome: string): Tone {
-  return TONES[outcome] ?? 'calm';
 }

@@ -41,7 +41,7 @@ export function CustomerView({ who, id }: { readonly who: SignedIn; readonly id:
       beside={
         customer && (
           <>
-            {customer.erasedAt && <Badge tone="calm">erased</Badge>}
+            {customer.erasedAt && <Badge>erased</Badge>}
             <EventsLink who={who} object={id} />
           </>
         )

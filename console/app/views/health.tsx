@@ -4,7 +4,7 @@ import { useRef } from 'preact/hooks';
 import { checkHealth, type HealthFinding } from '../../../lib/presentation/health.ts';
 import { createInterval, createReading, type Reading } from '../../../lib/presentation/metric-reading.ts';
 import { computeThroughput, type Throughput } from '../../../lib/presentation/throughput.ts';
-import { Badge, type Tone } from '../components/badge.tsx';
+import { Badge } from '../components/badge.tsx';
 import { Facts } from '../components/facts.tsx';
 import { Loaded } from '../components/loaded.tsx';
 import { Page } from '../components/page.tsx';
@@ -54,8 +54,6 @@ export function HealthView({ who }: { readonly who: SignedIn }) {
   );
 }
 
-const TONES: Readonly<Record<HealthFinding['state'], Tone>> = { ok: 'good', warning: 'wait', failed: 'bad' };
-
 function Findings({ findings }: { readonly findings: readonly HealthFinding[] }) {
   return (
     <Table
@@ -65,7 +63,7 @@ function Findings({ findings }: { readonly findings: readonly HealthFinding[] })
       empty="The hub reports no health checks."
       columns={[
         { title: 'What', cell: ({ check }) => check },
-        { title: 'State', cell: ({ state }) => <Badge tone={TONES[state]}>{state}</Badge> },
+        { title: 'State', cell: ({ state }) => <Badge>{state}</Badge> },
         {
           title: 'Found',
           kind: 'long',

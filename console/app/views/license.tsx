@@ -2,7 +2,8 @@
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import type { Seat } from '../../../gen/hub/license/v1/license_pb.ts';
 import type { ListOrdersResponse } from '../../../gen/hub/order/v1/order_service_pb.ts';
-import { LicenseBadge } from '../components/badge.tsx';
+import { LICENSE_STATES } from '../../../lib/presentation/words.ts';
+import { StateBadge } from '../components/badge.tsx';
 import { Confirm } from '../components/confirm.tsx';
 import { Loaded } from '../components/loaded.tsx';
 import { Page } from '../components/page.tsx';
@@ -41,7 +42,7 @@ export function LicenseView({ who, id }: LicenseProps) {
       beside={
         license && (
           <>
-            <LicenseBadge state={license.state} />
+            <StateBadge of={LICENSE_STATES} state={license.state} />
             <EventsLink who={who} object={id} scope={license} />
           </>
         )

@@ -1,4 +1,6 @@
 // The overview: the state of the hub and the problems that need an operator.
+
+import { CALLBACK_STATES } from '../../../lib/presentation/words.ts';
 import { decimalText } from '../components/amount.tsx';
 import { StateBadge } from '../components/badge.tsx';
 import { Facts } from '../components/facts.tsx';
@@ -166,7 +168,7 @@ function TroubleTable({ backlog }: { readonly backlog: Backlog }) {
         empty="None: all callbacks are processed."
         columns={[
           { title: 'Received', cell: ({ receivedAt }) => <Moment at={receivedAt} /> },
-          { title: 'State', cell: ({ state }) => <StateBadge state={state} /> },
+          { title: 'State', cell: ({ state }) => <StateBadge of={CALLBACK_STATES} state={state} /> },
           { title: 'Callback', cell: ({ callbackId }) => <ShortId id={callbackId} /> },
           { title: 'Session', wide: true, cell: ({ sessionId }) => <ShortId id={sessionId} /> },
           { title: 'Why', kind: 'long', cell: ({ reason }) => reason },

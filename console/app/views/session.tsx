@@ -12,9 +12,9 @@ import {
   listSessionEvents,
   type SessionEvent,
 } from '../../../lib/presentation/session-timeline.ts';
-import { CALLBACK_STATES, CHARGE_STATUSES, wordFor } from '../../../lib/presentation/words.ts';
+import { CALLBACK_STATES, CHARGE_STATUSES, ORDER_STATES, wordFor } from '../../../lib/presentation/words.ts';
 import { Amount } from '../components/amount.tsx';
-import { OrderBadge, StatusBadge, type Tone } from '../components/badge.tsx';
+import { StateBadge, StatusBadge, type Tone } from '../components/badge.tsx';
 import { CallbackTable } from '../components/callback-table.tsx';
 import { Confirm } from '../components/confirm.tsx';
 import { Duplicates } from '../components/duplicates.tsx';
@@ -180,7 +180,7 @@ function SessionFacts({ session, order }: FactsProps) {
           'Paid order',
           order && (
             <>
-              <ShortId id={order.orderId} /> <OrderBadge state={order.state} />
+              <ShortId id={order.orderId} /> <StateBadge of={ORDER_STATES} state={order.state} />
             </>
           ),
         ],

@@ -68,7 +68,7 @@ const ENVIRONMENTS: Readonly<Record<number, string>> = {
 };
 
 function SlotState({ slot: { disabledAt } }: { readonly slot: Slot }) {
-  if (disabledAt === undefined) return <Badge tone="good">enabled</Badge>;
+  if (disabledAt === undefined) return <Badge>enabled</Badge>;
   return (
     <>
       <Badge tone="wait">disabled</Badge> <Moment at={disabledAt} />

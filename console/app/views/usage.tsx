@@ -4,8 +4,9 @@ import { PaymentAdminService, type UsageDay } from '../../../gen/hub/payment/v1/
 import type { FeeRule } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { feeRuleScope, feeTermsText, percentText } from '../../../lib/presentation/fee-rule.ts';
 import { formatDecimal } from '../../../lib/presentation/money.ts';
+import { FEE_RULE_STATES } from '../../../lib/presentation/words.ts';
 import { decimalText } from '../components/amount.tsx';
-import { FeeRuleBadge } from '../components/badge.tsx';
+import { StateBadge } from '../components/badge.tsx';
 import { BarChart } from '../components/bar-chart.tsx';
 import { Filters } from '../components/filters.tsx';
 import { Loaded } from '../components/loaded.tsx';
@@ -161,7 +162,7 @@ function FeeRules({ who }: { readonly who: SignedIn }) {
             columns={[
               { title: 'Rule', cell: ({ name }) => name },
               { title: 'Fee', kind: 'long', cell: (rule) => termsText(rule) },
-              { title: 'State', cell: ({ state }) => <FeeRuleBadge state={state} /> },
+              { title: 'State', cell: ({ state }) => <StateBadge of={FEE_RULE_STATES} state={state} /> },
               { title: 'For', wide: true, cell: feeRuleScope },
               { title: 'Version', kind: 'number', wide: true, cell: ({ version }) => version },
               { title: 'From', wide: true, cell: ({ validFrom }) => <Moment at={validFrom} /> },

@@ -1,7 +1,7 @@
 // Mails about orders, newest first.
 import type { Mail } from '../../../../gen/hub/mail/v1/mail_pb.ts';
 import { MAIL_KINDS, MAIL_STATES, numberOf, wordFor } from '../../../../lib/presentation/words.ts';
-import { MailBadge } from '../../components/badge.tsx';
+import { StateBadge } from '../../components/badge.tsx';
 import { choicesWithAny, Filters } from '../../components/filters.tsx';
 import { ShortId } from '../../components/id.tsx';
 import { Loaded } from '../../components/loaded.tsx';
@@ -74,7 +74,7 @@ function MailTable({ who, mails, onDone }: TableProps) {
       empty="There is no such mail. The hub writes mails if it is set up to send them."
       columns={[
         { title: 'Written', cell: ({ createdAt }) => <Moment at={createdAt} /> },
-        { title: 'State', cell: ({ state }) => <MailBadge state={state} /> },
+        { title: 'State', cell: ({ state }) => <StateBadge of={MAIL_STATES} state={state} /> },
         { title: 'Order', cell: ({ orderId }) => <ShortId id={orderId} /> },
         { title: 'About', cell: ({ kind }) => wordFor(MAIL_KINDS, kind) },
         { title: 'Attempts', kind: 'number', cell: ({ attempts }) => attempts },

@@ -1,6 +1,8 @@
 // One order: what was sold, and the chain from the payment to the machines.
+
+import { ORDER_STATES } from '../../../../lib/presentation/words.ts';
 import { Amount } from '../../components/amount.tsx';
-import { OrderBadge } from '../../components/badge.tsx';
+import { StateBadge } from '../../components/badge.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { ShortId, WholeId } from '../../components/id.tsx';
 import { Loaded } from '../../components/loaded.tsx';
@@ -26,7 +28,7 @@ export function OrderView({ who, id }: { readonly who: SignedIn; readonly id: st
       beside={
         order && (
           <>
-            <OrderBadge state={order.state} />
+            <StateBadge of={ORDER_STATES} state={order.state} />
             <EventsLink who={who} object={order.orderId} scope={{ slot: order.slot }} />
           </>
         )

@@ -1,4 +1,5 @@
 // Polls the hub to keep a page current: less often after failures, not while the tab is hidden.
+import { createContext } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { createState, useValue } from './state.ts';
 
@@ -19,6 +20,9 @@ export type Live<T> = {
   /** Polls at once. */
   readonly refresh: () => Promise<void>;
 };
+
+/** Loads the page again: forms do so after they changed something. */
+export const PageRefresh = createContext<Live<unknown>['refresh']>(async () => {});
 
 const SLOWEST_MS = 60_000;
 

@@ -2,7 +2,7 @@
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Shell } from './components/shell.tsx';
-import { keptToken, signedIn, signIn, signOut } from './signed-in.ts';
+import { keptToken, SignedInContext, signedIn, signIn, signOut } from './signed-in.ts';
 import { useValue } from './state.ts';
 import './theme.ts';
 import { SignInView } from './views/sign-in.tsx';
@@ -20,9 +20,11 @@ function Console() {
   }, []);
   if (who === undefined) return isReady ? <SignInView /> : null;
   return (
-    <Shell who={who}>
-      <View who={who} />
-    </Shell>
+    <SignedInContext.Provider value={who}>
+      <Shell>
+        <View />
+      </Shell>
+    </SignedInContext.Provider>
   );
 }
 

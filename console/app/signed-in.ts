@@ -1,4 +1,6 @@
 // Signs in and out. The token stays in memory or, on request, in this tab's session storage.
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
 import type { GetCallerResponse } from '../../gen/hub/access/v1/access_service_pb.ts';
 import { connect, type Hub } from './hub.ts';
 import { createState } from './state.ts';
@@ -7,6 +9,15 @@ export type SignedIn = { readonly hub: Hub; readonly caller: GetCallerResponse }
 
 /** Undefined when signed out. */
 export const signedIn = createState<SignedIn | undefined>(undefined);
+
+export const SignedInContext = createContext<SignedIn | undefined>(undefined);
+
+/** Who is signed in, for the views. */
+export function useSignedIn(): SignedIn {
+  const who = useContext(SignedInContext);
+  if (who === undefined) throw new Error('nobody is signed in');
+  return who;
+}
 
 /** Why the console signed the user out; empty at first and after a manual sign-out. */
 export const signOutReason = createState('');

@@ -3,31 +3,39 @@ import type { Callback } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { CALLBACK_STATES } from '../../../lib/presentation/words.ts';
 import { StateBadge } from './badge.tsx';
 import { ShortId } from './id.tsx';
-import { Table } from './table.tsx';
+import { type Column, Table } from './table.tsx';
 import { Moment } from './timestamp.tsx';
 
-export function CallbackTable({
-  callbacks,
-  empty,
-}: {
+type TableProps = {
+  readonly caption?: string;
   readonly callbacks: readonly Callback[];
   readonly empty: string;
-}) {
+  /** Omits the less important columns. */
+  readonly isShort?: boolean;
+};
+
+export function CallbackTable({ caption = 'Callbacks', callbacks, empty, isShort = false }: TableProps) {
   return (
     <Table
-      caption="Callbacks"
+      caption={caption}
       rows={callbacks}
       keyOf={({ callbackId }) => callbackId}
       empty={empty}
-      columns={[
-        { title: 'Received', cell: ({ receivedAt }) => <Moment at={receivedAt} /> },
-        { title: 'State', cell: (it) => <StateBadge of={CALLBACK_STATES} state={it.state} /> },
-        { title: 'Callback', cell: ({ callbackId }) => <ShortId id={callbackId} /> },
-        { title: 'Session', wide: true, cell: ({ sessionId }) => <ShortId id={sessionId} /> },
-        { title: 'Gateway', wide: true, cell: ({ gateway }) => gateway },
-        { title: 'Attempts', kind: 'number', wide: true, cell: ({ attempts }) => attempts },
-        { title: 'Why', kind: 'long', cell: ({ reason }) => reason },
-      ]}
+      columns={isShort ? COLUMNS.filter((column) => !DETAILS.includes(column)) : COLUMNS}
     />
   );
 }
+
+const DETAILS: readonly Column<Callback>[] = [
+  { title: 'Gateway', wide: true, cell: ({ gateway }) => gateway },
+  { title: 'Attempts', kind: 'number', wide: true, cell: ({ attempts }) => attempts },
+];
+
+const COLUMNS: readonly Column<Callback>[] = [
+  { title: 'Received', cell: ({ receivedAt }) => <Moment at={receivedAt} /> },
+  { title: 'State', cell: ({ state }) => <StateBadge of={CALLBACK_STATES} state={state} /> },
+  { title: 'Callback', cell: ({ callbackId }) => <ShortId id={callbackId} /> },
+  { title: 'Session', wide: true, cell: ({ sessionId }) => <ShortId id={sessionId} /> },
+  ...DETAILS,
+  { title: 'Why', kind: 'long', cell: ({ reason }) => reason },
+];

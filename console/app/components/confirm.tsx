@@ -14,11 +14,8 @@ export type ConfirmProps = {
   /** Asks for a reason, which the audit log keeps. */
   readonly asksReason?: boolean;
   readonly dangerous?: boolean;
-  /**
-   * Performs the action. Resolves to the text to announce, and to content that replaces the question if there is
-   * something to keep. The idempotency key is the same until the dialog is closed.
-   */
-  readonly run: (reason: string, idempotencyKey: string) => Promise<string | Outcome<ComponentChildren>>;
+  /** Performs the action. The idempotency key is the same until the dialog is closed. */
+  readonly run: (reason: string, idempotencyKey: string) => Promise<Outcome>;
 };
 
 export function Confirm(props: ConfirmProps) {
@@ -34,10 +31,7 @@ export function Confirm(props: ConfirmProps) {
         (word === undefined || values.word.trim().toUpperCase() === word.toUpperCase()) &&
         (!asksReason || values.reason.trim() !== '')
       }
-      submit={async ({ values, idempotencyKey }) => {
-        const done = await run(values.reason.trim(), idempotencyKey);
-        return typeof done === 'string' ? { announce: done } : done;
-      }}
+      submit={({ values, idempotencyKey }) => run(values.reason.trim(), idempotencyKey)}
     >
       {(form) => (
         <>

@@ -2,29 +2,22 @@
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import type { DuplicatePayment } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { canCall } from '../permissions.ts';
-import type { SignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../signed-in.ts';
 import { Amount } from './amount.tsx';
 import { Confirm } from './confirm.tsx';
+import { Section } from './page.tsx';
 import { Table } from './table.tsx';
 import { Moment } from './timestamp.tsx';
 
-type DuplicatesProps = {
-  readonly who: SignedIn;
-  readonly duplicates: readonly DuplicatePayment[];
-  /** Reloads the page. */
-  readonly onDone: () => Promise<void>;
-};
-
-export function Duplicates({ who, duplicates, onDone }: DuplicatesProps) {
-  const mayResolve = canCall(who.caller, PaymentAdminService.method.resolveDuplicatePayment);
+export function Duplicates({ duplicates }: { readonly duplicates: readonly DuplicatePayment[] }) {
+  const { hub, caller } = useSignedIn();
+  const mayResolve = canCall(caller, PaymentAdminService.method.resolveDuplicatePayment);
   const resolve = async (duplicatePaymentId: string, resolution: string): Promise<string> => {
-    await who.hub.paymentAdmin.resolveDuplicatePayment({ duplicatePaymentId, resolution });
-    await onDone();
+    await hub.paymentAdmin.resolveDuplicatePayment({ duplicatePaymentId, resolution });
     return 'The duplicate payment is marked as handled.';
   };
   return (
-    <section aria-labelledby="duplicates">
-      <h2 id="duplicates">Duplicate payments</h2>
+    <Section title="Duplicate payments">
       <p>The provider reports that the customer also made these payments. They settle nothing.</p>
       <Table
         caption="Duplicate payments of this session"
@@ -55,6 +48,6 @@ export function Duplicates({ who, duplicates, onDone }: DuplicatesProps) {
           },
         ]}
       />
-    </section>
+    </Section>
   );
 }

@@ -1,6 +1,10 @@
-// The frame of a view: its heading, which receives the focus on navigation, and its actions.
+// The frame of a view: its heading, which receives the focus on navigation, its actions, and what it shows.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import { type Live, PageRefresh } from '../live.ts';
+import { type Filter, Filters } from './filters.tsx';
+import { Loaded } from './loaded.tsx';
+import { Pager } from './pager.tsx';
 
 export type PageProps = {
   readonly title: string;
@@ -32,5 +36,99 @@ export function Page({ title, beside, actions, children }: PageProps) {
       </header>
       {children}
     </>
+  );
+}
+
+type OfData<T> = (data: T) => ComponentChildren;
+
+export type LivePageProps<T> = {
+  readonly title: string;
+  readonly live: Live<T>;
+  readonly beside?: OfData<T>;
+  readonly actions?: OfData<T>;
+  readonly children: OfData<T>;
+};
+
+/** A page of what the hub answers. Its forms load it again. */
+export function LivePage<T>({ title, live, beside, actions, children }: LivePageProps<T>) {
+  const { data, refresh } = live;
+  const shown = (part?: OfData<T>): ComponentChildren => data !== undefined && part?.(data);
+  return (
+    <PageRefresh.Provider value={refresh}>
+      <Page title={title} beside={shown(beside)} actions={shown(actions)}>
+        <Loaded live={live}>{children}</Loaded>
+      </Page>
+    </PageRefresh.Provider>
+  );
+}
+
+export type ListPageProps<T> = {
+  readonly title: string;
+  readonly live: Live<T> & { readonly isOutdated?: boolean };
+  readonly filters?: readonly Filter[];
+  readonly tabs?: ComponentChildren;
+  readonly actions?: ComponentChildren;
+  /** For a list that follows a search: the rows, and the singular of what they are; its plural ends with s. */
+  readonly search?: { readonly what: string; readonly rows: (page: T) => readonly unknown[] };
+  readonly children: OfData<T>;
+};
+
+/** A page of a list, with its filters and links to other pages. */
+export function ListPage<T extends { readonly nextPageToken: string; readonly since?: string }>(
+  props: ListPageProps<T>,
+) {
+  const { title, live, filters = [], tabs, actions, search, children } = props;
+  return (
+    <PageRefresh.Provider value={live.refresh}>
+      <Page title={title} actions={actions}>
+        {filters.length > 0 && <Filters filters={filters} />}
+        {tabs}
+        <Loaded live={live}>
+          {(page) => (
+            <div class={live.isOutdated ? 'outdated' : ''} aria-busy={live.isOutdated}>
+              {search && (
+                <p class="visually-hidden" role="status">
+                  {countText(search.rows(page).length, search.what, page.nextPageToken !== '')}
+                </p>
+              )}
+              {children(page)}
+              <Pager next={page.nextPageToken} since={page.since} />
+            </div>
+          )}
+        </Loaded>
+      </Page>
+    </PageRefresh.Provider>
+  );
+}
+
+function countText(count: number, what: string, hasMore: boolean): string {
+  const counted = `${count === 0 ? 'no' : count} ${what}${count === 1 ? '' : 's'}`;
+  return hasMore ? `the first ${counted}` : counted;
+}
+
+export type SectionProps = {
+  readonly title: ComponentChildren;
+  /** Shown at the other end of the line of the heading. */
+  readonly beside?: ComponentChildren;
+  readonly isCard?: boolean;
+  readonly children: ComponentChildren;
+};
+
+/** A part of a page, named by its heading. */
+export function Section({ title, beside, isCard = false, children }: SectionProps) {
+  const id = useId();
+  const heading = <h2 id={id}>{title}</h2>;
+  return (
+    <section class={isCard ? 'card' : ''} aria-labelledby={id}>
+      {beside ? (
+        <div class="section-head">
+          {heading}
+          {beside}
+        </div>
+      ) : (
+        heading
+      )}
+      {children}
+    </section>
   );
 }

@@ -2,7 +2,7 @@
 import { linkTo, useRoute } from '../route.ts';
 
 /** The address has the page token as `after` and the start of the time range as `since`. */
-export function Pager({ next, since = '' }: { readonly next: string; readonly since?: string }) {
+export function Pager({ next, since = '' }: { readonly next: string; readonly since?: string | undefined }) {
   const { path, query } = useRoute();
   const isLater = query['after'] !== undefined;
   if (!isLater && next === '') return null;

@@ -4,23 +4,17 @@ import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_s
 import { type Callback, CallbackState } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { CALLBACK_STATES, wordFor } from '../../../lib/presentation/words.ts';
 import { canCall } from '../permissions.ts';
-import type { SignedIn } from '../signed-in.ts';
+import { type SignedIn, useSignedIn } from '../signed-in.ts';
 import { Confirm } from './confirm.tsx';
-
-type ReplayProps = {
-  readonly who: SignedIn;
-  /** Reloads the page. */
-  readonly onDone: () => Promise<void>;
-};
 
 export function mayReplay({ caller }: SignedIn): boolean {
   return canCall(caller, PaymentAdminService.method.replayCallback);
 }
 
-export function Replay({ who, callback, onDone }: ReplayProps & { readonly callback: Callback }) {
+export function Replay({ callback }: { readonly callback: Callback }) {
+  const { hub } = useSignedIn();
   const run = async (): Promise<string> => {
-    const reply = await who.hub.paymentAdmin.replayCallback({ callbackId: callback.callbackId });
-    await onDone();
+    const reply = await hub.paymentAdmin.replayCallback({ callbackId: callback.callbackId });
     return `Replayed: the callback is ${wordFor(CALLBACK_STATES, reply.callback?.state ?? 0)}.`;
   };
   return (
@@ -33,18 +27,14 @@ export function Replay({ who, callback, onDone }: ReplayProps & { readonly callb
   );
 }
 
-export function ReplayAll({
-  who,
-  callbacks,
-  onDone,
-}: ReplayProps & { readonly callbacks: readonly Callback[] }) {
+export function ReplayAll({ callbacks }: { readonly callbacks: readonly Callback[] }) {
+  const { hub } = useSignedIn();
   const run = async (): Promise<string> => {
     let settled = 0;
     for (const { callbackId } of callbacks) {
-      const { callback } = await who.hub.paymentAdmin.replayCallback({ callbackId });
+      const { callback } = await hub.paymentAdmin.replayCallback({ callbackId });
       if (callback?.state === CallbackState.SETTLED) settled += 1;
     }
-    await onDone();
     return `Replayed ${callbacks.length} callbacks: ${settled} are settled now.`;
   };
   return (

@@ -1,35 +1,59 @@
 // The filters by slot and by app. A token limited to some of them must always choose one.
+import type { DescMethod } from '@bufbuild/protobuf';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { useLive } from '../live.ts';
 import { canCall, isLimited } from '../permissions.ts';
-import type { SignedIn } from '../signed-in.ts';
+import { useRoute } from '../route.ts';
+import { useSignedIn } from '../signed-in.ts';
 import { choicesWithAny, type Filter } from './filters.tsx';
 
-/** `only`: the one that applies if none is chosen. */
-export type Scope = { readonly names: readonly string[]; readonly only: string | undefined };
+export type Scope = {
+  readonly names: readonly string[];
+  /** The one that applies if none is chosen. */
+  readonly only: string | undefined;
+  /** The one that applies: that of the address, or `only`. */
+  readonly chosen: string | undefined;
+};
 
 const EVERY_MS = 300_000;
 
-export function useSlots({ hub, caller }: SignedIn): Scope {
-  const isFree = !isLimited(caller) && canCall(caller, PaymentAdminService.method.listSlots);
-  const { data } = useLive('slots', EVERY_MS, async (signal) =>
-    isFree ? (await hub.paymentAdmin.listSlots({}, { signal })).slots.map(({ name }) => name) : caller.slots,
-  );
-  return { names: data ?? caller.slots, only: isLimited(caller) ? caller.slots[0] : undefined };
+export function useSlots(): Scope {
+  const { hub, caller } = useSignedIn();
+  return useScope('slot', caller.slots, PaymentAdminService.method.listSlots, async (signal) => {
+    const { slots } = await hub.paymentAdmin.listSlots({}, { signal });
+    return slots.map(({ name }) => name);
+  });
 }
 
-export function useApps({ hub, caller }: SignedIn): Scope {
-  const isFree = !isLimited(caller) && canCall(caller, LicenseAdminService.method.listApps);
-  const { data } = useLive('apps', EVERY_MS, async (signal) =>
-    isFree
-      ? (await hub.licenses.listApps({ pageSize: 1000 }, { signal })).apps.map(({ slug }) => slug)
-      : caller.apps,
-  );
-  return { names: data ?? caller.apps, only: isLimited(caller) ? caller.apps[0] : undefined };
+export function useApps(): Scope {
+  const { hub, caller } = useSignedIn();
+  return useScope('app', caller.apps, LicenseAdminService.method.listApps, async (signal) => {
+    const { apps } = await hub.licenses.listApps({ pageSize: 1000 }, { signal });
+    return apps.map(({ slug }) => slug);
+  });
 }
 
-export function scopeFilter(name: string, label: string, { names, only }: Scope): Filter {
+/** @param own those to which the token is limited */
+function useScope(
+  name: 'app' | 'slot',
+  own: readonly string[],
+  method: DescMethod,
+  list: (signal: AbortSignal) => Promise<readonly string[]>,
+): Scope {
+  const { caller } = useSignedIn();
+  const { query } = useRoute();
+  const limited = isLimited(caller);
+  const { data } = useLive(name, EVERY_MS, async (signal) =>
+    !limited && canCall(caller, method) ? list(signal) : own,
+  );
+  const only = limited ? own[0] : undefined;
+  return { names: data ?? own, only, chosen: query[name] ?? only };
+}
+
+type ScopeChoice = Pick<Scope, 'names' | 'only'>;
+
+export function scopeFilter(name: 'app' | 'slot', label: string, { names, only }: ScopeChoice): Filter {
   if (only === undefined) return { name, label, choices: choicesWithAny(names) };
   return { name, label, choices: names.map((each) => [each, each]), otherwise: only };
 }

@@ -6,21 +6,19 @@ import { isPaused, lastAnswer } from '../live.ts';
 import { navEntriesFor } from '../navigation.ts';
 import { isLimited, roleName } from '../permissions.ts';
 import { go, linkTo, linkToId, useRoute } from '../route.ts';
-import { type SignedIn, signOut } from '../signed-in.ts';
+import { signOut, useSignedIn } from '../signed-in.ts';
 import { useValue } from '../state.ts';
 import { THEMES, theme } from '../theme.ts';
 import { Brand } from './brand.tsx';
 import { momentText, zone } from './timestamp.tsx';
 
-type ShellProps = { readonly who: SignedIn; readonly children: ComponentChildren };
-
-export function Shell({ who, children }: ShellProps) {
+export function Shell({ children }: { readonly children: ComponentChildren }) {
   return (
     <div class="shell">
       <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
         Skip to the content
       </button>
-      <Side who={who} />
+      <Side />
       <main id="main" tabIndex={-1}>
         {children}
       </main>
@@ -29,7 +27,8 @@ export function Shell({ who, children }: ShellProps) {
   );
 }
 
-function Side({ who }: { readonly who: SignedIn }) {
+function Side() {
+  const who = useSignedIn();
   const { path } = useRoute();
   const [isOpen, setOpen] = useState(false);
   const here = path[0] ?? '';
@@ -67,7 +66,7 @@ function Side({ who }: { readonly who: SignedIn }) {
         <div class="foot">
           <Freshness />
           <Choices />
-          <Account who={who} />
+          <Account />
         </div>
       </div>
     </header>
@@ -164,7 +163,8 @@ function Choices() {
   );
 }
 
-function Account({ who: { caller } }: { readonly who: SignedIn }) {
+function Account() {
+  const { caller } = useSignedIn();
   return (
     <div class="account">
       <div>

@@ -3,13 +3,15 @@ import type { Customer } from '../../../gen/hub/customer/v1/customer_pb.ts';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { AreaField, Effect, TextField } from '../forms/fields.tsx';
 import { type Form, required, type Values } from '../forms/form-state.ts';
-import { pairLines, readPairs } from '../forms/values.ts';
-import { go, linkTo } from '../route.ts';
-import type { SignedIn } from '../signed-in.ts';
+import { pairLines, readPairs, snakeCase } from '../forms/values.ts';
+import { given } from '../given.ts';
+import { linkTo } from '../route.ts';
+import { useSignedIn } from '../signed-in.ts';
 
 type CustomerKey = 'name' | 'email' | 'externalRef' | 'metadata';
 
-export function CreateCustomer({ who }: { readonly who: SignedIn }) {
+export function CreateCustomer() {
+  const { hub } = useSignedIn();
   return (
     <DialogForm
       action="New customer"
@@ -18,12 +20,14 @@ export function CreateCustomer({ who }: { readonly who: SignedIn }) {
       subject={undefined}
       initial={() => ({ name: '', email: '', externalRef: '', metadata: '' })}
       submit={async ({ values, idempotencyKey }) => {
-        const { customer } = await who.hub.customers.createCustomer({
+        const { customer } = await hub.customers.createCustomer({
           ...customerOf(values, ['name', 'email', 'externalRef', 'metadata']),
           idempotencyKey,
         });
-        if (customer) go(linkTo(['customers', customer.customerId]));
-        return { announce: `${customer?.name ?? 'The customer'} is created.` };
+        return {
+          announce: `${customer?.name ?? 'The customer'} is created.`,
+          goTo: customer && linkTo(['customers', customer.customerId]),
+        };
       }}
     >
       {(form) => (
@@ -38,14 +42,8 @@ export function CreateCustomer({ who }: { readonly who: SignedIn }) {
   );
 }
 
-export type CustomerActionProps = {
-  readonly who: SignedIn;
-  readonly customer: Customer;
-  /** Reloads the page. */
-  readonly onDone: () => Promise<void>;
-};
-
-export function EditCustomer({ who, customer, onDone }: CustomerActionProps) {
+export function EditCustomer({ customer }: { readonly customer: Customer }) {
+  const { hub } = useSignedIn();
   const { customerId } = customer;
   return (
     <DialogForm
@@ -54,24 +52,22 @@ export function EditCustomer({ who, customer, onDone }: CustomerActionProps) {
       submitLabel="Change"
       subject={customer}
       initial={customerValues}
-      isReady={(values, before) => changedNames(before, values).length > 0}
-      submit={async ({ values, subject }) => {
-        const names = changedNames(subject, values);
-        const { customer: now } = await who.hub.customers.updateCustomer({
+      isEdit
+      submit={async ({ values, changed }) => {
+        const { customer: now } = await hub.customers.updateCustomer({
           customerId,
-          updateMask: { paths: names.map((name) => (name === 'externalRef' ? 'external_ref' : name)) },
-          ...customerOf(values, names),
+          updateMask: { paths: changed.map(snakeCase) },
+          ...customerOf(values, changed),
         });
-        await onDone();
-        return { announce: `${now?.name ?? 'The customer'} is changed.` };
+        return `${now?.name ?? 'The customer'} is changed.`;
       }}
     >
-      {(form, before) => (
+      {(form) => (
         <>
           <CustomerFields form={form} />
           <Effect>
             <p>
-              {changedNames(before, form.values).includes('name')
+              {form.changed.includes('name')
                 ? 'Signed copies of the licenses state the new name after their next activation.'
                 : 'Licenses, keys and machines stay as they are.'}
             </p>
@@ -109,20 +105,12 @@ function customerValues({ name, email, externalRef, metadata }: Customer): Value
   return { name, email: email ?? '', externalRef: externalRef ?? '', metadata: pairLines(metadata) };
 }
 
-function changedNames(customer: Customer, values: Values<CustomerKey>): CustomerKey[] {
-  const before = customerValues(customer);
-  return (Object.keys(before) as CustomerKey[]).filter((name) => values[name].trim() !== before[name]);
-}
-
 /** The named fields, without empty ones. @throws FieldError without a name */
 function customerOf(values: Values<CustomerKey>, names: readonly CustomerKey[]) {
-  const has = (name: CustomerKey): boolean => names.includes(name);
-  const email = values.email.trim();
-  const externalRef = values.externalRef.trim();
+  const text = (name: CustomerKey): string => (names.includes(name) ? values[name].trim() : '');
   return {
-    ...(has('name') && { name: required(values, 'name', 'Enter a name.') }),
-    ...(has('email') && email !== '' && { email }),
-    ...(has('externalRef') && externalRef !== '' && { externalRef }),
-    ...(has('metadata') && { metadata: readPairs('metadata', values.metadata) }),
+    ...(names.includes('name') && { name: required(values, 'name', 'Enter a name.') }),
+    ...given({ email: text('email'), externalRef: text('externalRef') }),
+    metadata: readPairs('metadata', text('metadata')),
   };
 }

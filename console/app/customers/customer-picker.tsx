@@ -3,9 +3,10 @@ import { useId, useState } from 'preact/hooks';
 import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
 import type { Form } from '../forms/form-state.ts';
 import { useDebounced, useKept } from '../forms/search.ts';
+import { given } from '../given.ts';
 import { useLive } from '../live.ts';
 import { canCall, isLimited } from '../permissions.ts';
-import type { SignedIn } from '../signed-in.ts';
+import { type SignedIn, useSignedIn } from '../signed-in.ts';
 
 const SHOWN = 8;
 const EVERY_MS = 60_000;
@@ -15,23 +16,19 @@ export function mayPickCustomer({ caller }: SignedIn): boolean {
 }
 
 export type PickerProps = {
-  readonly who: SignedIn;
   readonly form: Form<'customerId'>;
   /** The app of the license. A token limited to apps finds only customers of one. */
   readonly app: string;
 };
 
-export function CustomerPicker({ who, form, app }: PickerProps) {
+export function CustomerPicker({ form, app }: PickerProps) {
+  const { hub, caller } = useSignedIn();
   const id = useId();
   const [typed, setTyped] = useState('');
   const search = useDebounced(typed.trim());
   const live = useLive(`${app} ${search}`, EVERY_MS, (signal) =>
-    who.hub.customers.listCustomers(
-      {
-        pageSize: SHOWN + 1,
-        ...(search !== '' && { search }),
-        ...(isLimited(who.caller) && { app }),
-      },
+    hub.customers.listCustomers(
+      { pageSize: SHOWN + 1, ...given({ search, app: isLimited(caller) ? app : '' }) },
       { signal },
     ),
   );

@@ -1,12 +1,12 @@
 // Erases the personal data of a customer.
+import type { Customer } from '../../../gen/hub/customer/v1/customer_pb.ts';
 import { Confirm } from '../components/confirm.tsx';
-import type { CustomerActionProps } from './customer-form.tsx';
+import { useSignedIn } from '../signed-in.ts';
 
-export function EraseCustomer({ who, customer, onDone }: CustomerActionProps) {
-  const { customerId, name } = customer;
+export function EraseCustomer({ customer: { customerId, name } }: { readonly customer: Customer }) {
+  const { hub } = useSignedIn();
   const erase = async (): Promise<string> => {
-    await who.hub.customers.eraseCustomer({ customerId });
-    await onDone();
+    await hub.customers.eraseCustomer({ customerId });
     return 'The customer is erased.';
   };
   return (

@@ -1,20 +1,22 @@
 // The actions on an endpoint that the role of the caller and the state of the endpoint allow.
-import { DeliveryState } from '../../../gen/hub/event/v1/event_pb.ts';
+import { DeliveryState, type Endpoint } from '../../../gen/hub/event/v1/event_pb.ts';
 import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import { DELIVERY_STATES } from '../../../lib/presentation/words.ts';
 import { StateBadge } from '../components/badge.tsx';
 import { Confirm } from '../components/confirm.tsx';
 import { canCall } from '../permissions.ts';
-import { go, linkTo } from '../route.ts';
-import type { EndpointActionProps } from './action-props.ts';
+import { linkTo } from '../route.ts';
+import { useSignedIn } from '../signed-in.ts';
 import { EditEndpoint } from './endpoint-form.tsx';
 import { RotateSecret } from './endpoint-secret.tsx';
 
-export function EndpointActions(props: EndpointActionProps) {
-  const { who, endpoint } = props;
+type EndpointProps = { readonly endpoint: Endpoint };
+
+export function EndpointActions(props: EndpointProps) {
+  const { caller } = useSignedIn();
   const { method } = EventService;
-  const may = (name: keyof typeof method): boolean => canCall(who.caller, method[name]);
-  const isDisabled = endpoint.disabledAt !== undefined;
+  const may = (name: keyof typeof method): boolean => canCall(caller, method[name]);
+  const isDisabled = props.endpoint.disabledAt !== undefined;
   return (
     <>
       {may('testEndpoint') && <Test {...props} />}
@@ -27,9 +29,10 @@ export function EndpointActions(props: EndpointActionProps) {
   );
 }
 
-function Test({ who, endpoint: { endpointId, url } }: EndpointActionProps) {
+function Test({ endpoint: { endpointId, url } }: EndpointProps) {
+  const { hub } = useSignedIn();
   const test = async () => {
-    const { delivery } = await who.hub.events.testEndpoint({ endpointId });
+    const { delivery } = await hub.events.testEndpoint({ endpointId });
     if (delivery === undefined) throw new Error('the hub returned no delivery');
     const { state, responseStatus, responseBody, problem, durationMs } = delivery;
     const isAnswered = responseStatus > 0;
@@ -58,10 +61,10 @@ function Test({ who, endpoint: { endpointId, url } }: EndpointActionProps) {
   );
 }
 
-function Disable({ who, endpoint: { endpointId }, onDone }: EndpointActionProps) {
+function Disable({ endpoint: { endpointId } }: EndpointProps) {
+  const { hub } = useSignedIn();
   const disable = async (reason: string): Promise<string> => {
-    await who.hub.events.disableEndpoint({ endpointId, reason });
-    await onDone();
+    await hub.events.disableEndpoint({ endpointId, reason });
     return 'The endpoint is disabled.';
   };
   return (
@@ -74,10 +77,10 @@ function Disable({ who, endpoint: { endpointId }, onDone }: EndpointActionProps)
   );
 }
 
-function Enable({ who, endpoint: { endpointId }, onDone }: EndpointActionProps) {
+function Enable({ endpoint: { endpointId } }: EndpointProps) {
+  const { hub } = useSignedIn();
   const enable = async (): Promise<string> => {
-    await who.hub.events.enableEndpoint({ endpointId });
-    await onDone();
+    await hub.events.enableEndpoint({ endpointId });
     return 'The endpoint is enabled.';
   };
   return (
@@ -90,11 +93,11 @@ function Enable({ who, endpoint: { endpointId }, onDone }: EndpointActionProps) 
   );
 }
 
-function Remove({ who, endpoint: { endpointId, url } }: EndpointActionProps) {
-  const remove = async (): Promise<string> => {
-    await who.hub.events.removeEndpoint({ endpointId });
-    go(linkTo(['endpoints']));
-    return 'The endpoint is removed.';
+function Remove({ endpoint: { endpointId, url } }: EndpointProps) {
+  const { hub } = useSignedIn();
+  const remove = async () => {
+    await hub.events.removeEndpoint({ endpointId });
+    return { announce: 'The endpoint is removed.', goTo: linkTo(['endpoints']) };
   };
   return (
     <Confirm action="Remove" question="Remove this endpoint?" word="REMOVE" dangerous run={remove}>

@@ -2,12 +2,13 @@
 import type { Endpoint } from '../../../gen/hub/event/v1/event_pb.ts';
 import { ShortId } from '../components/id.tsx';
 import { useApps, useSlots } from '../components/scope-filters.ts';
+import { Changes } from '../forms/changes.tsx';
 import { ChecksField, namesText, SwitchField } from '../forms/checks-field.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { Effect, TextField } from '../forms/fields.tsx';
 import type { Form, Values } from '../forms/form-state.ts';
 import { readNames } from '../forms/values.ts';
-import type { SignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../signed-in.ts';
 import { SecretText } from './endpoint-secret.tsx';
 import { TYPE_CHECKS } from './event-types.ts';
 
@@ -22,14 +23,9 @@ const LABELS: Readonly<Record<EndpointKey, string>> = {
   description: 'Description',
 };
 
-type AddProps = {
-  readonly who: SignedIn;
-  /** Reloads the page. */
-  readonly onDone: () => Promise<void>;
-};
-
-export function AddEndpoint({ who, onDone }: AddProps) {
-  const names = useScopeNames(who);
+export function AddEndpoint() {
+  const { hub } = useSignedIn();
+  const names = useScopeNames();
   return (
     <DialogForm
       action="Add endpoint"
@@ -40,8 +36,7 @@ export function AddEndpoint({ who, onDone }: AddProps) {
       initial={() => ({ url: '', events: '', apps: '', slots: '', includeKeys: '', description: '' })}
       isReady={isComplete}
       submit={async ({ values }) => {
-        const { endpoint, secret } = await who.hub.events.createEndpoint({ settings: settingsOf(values) });
-        await onDone();
+        const { endpoint, secret } = await hub.events.createEndpoint({ settings: settingsOf(values) });
         return {
           announce: 'The endpoint is added.',
           show: (
@@ -70,8 +65,9 @@ export function AddEndpoint({ who, onDone }: AddProps) {
   );
 }
 
-export function EditEndpoint({ who, endpoint, onDone }: AddProps & { readonly endpoint: Endpoint }) {
-  const names = useScopeNames(who);
+export function EditEndpoint({ endpoint }: { readonly endpoint: Endpoint }) {
+  const { hub } = useSignedIn();
+  const names = useScopeNames();
   return (
     <DialogForm
       action="Edit"
@@ -80,17 +76,22 @@ export function EditEndpoint({ who, endpoint, onDone }: AddProps & { readonly en
       wide
       subject={endpoint}
       initial={endpointValues}
-      isReady={(values, before) => isComplete(values) && changedNames(before, values).length > 0}
+      isEdit
+      isReady={isComplete}
       submit={async ({ values, subject: { endpointId } }) => {
-        await who.hub.events.updateEndpoint({ endpointId, settings: settingsOf(values) });
-        await onDone();
-        return { announce: 'The endpoint is changed.' };
+        await hub.events.updateEndpoint({ endpointId, settings: settingsOf(values) });
+        return 'The endpoint is changed.';
       }}
     >
-      {(form, before) => (
+      {(form) => (
         <>
           <EndpointFields form={form} names={names} />
-          <EditEffect endpoint={before} values={form.values} />
+          <Changes form={form} labels={LABELS} textOf={textOf}>
+            <p>
+              {describe(form.values)} This applies to the events of later changes.
+              {form.changed.includes('url') && ' Pending deliveries go to the new URL.'}
+            </p>
+          </Changes>
         </>
       )}
     </DialogForm>
@@ -100,8 +101,8 @@ export function EditEndpoint({ who, endpoint, onDone }: AddProps & { readonly en
 type ScopeNames = Readonly<Record<'apps' | 'slots', readonly string[]>>;
 
 /** The apps and slots to choose from. The page reads them before it opens the form, so that the layout does not change. */
-function useScopeNames(who: SignedIn): ScopeNames {
-  return { apps: useApps(who).names, slots: useSlots(who).names };
+function useScopeNames(): ScopeNames {
+  return { apps: useApps().names, slots: useSlots().names };
 }
 
 type FieldsProps = { readonly form: Form<EndpointKey>; readonly names: ScopeNames };
@@ -150,36 +151,8 @@ function choicesOf(names: readonly string[], chosen: string): { readonly value: 
   return [...new Set([...names, ...readNames(chosen)])].map((value) => ({ value }));
 }
 
-type EffectProps = { readonly endpoint: Endpoint; readonly values: Values<EndpointKey> };
-
-function EditEffect({ endpoint, values }: EffectProps) {
-  const before = endpointValues(endpoint);
-  const names = changedNames(endpoint, values);
-  if (names.length === 0) {
-    return (
-      <Effect>
-        <p>Nothing is changed yet.</p>
-      </Effect>
-    );
-  }
-  return (
-    <Effect>
-      <ul>
-        {names.map((name) => (
-          <li key={name}>
-            {LABELS[name]}: {valueText(name, before[name])} → {valueText(name, values[name])}
-          </li>
-        ))}
-      </ul>
-      <p>
-        {describe(values)} This applies to the events of later changes.
-        {names.includes('url') && ' Pending deliveries go to the new URL.'}
-      </p>
-    </Effect>
-  );
-}
-
-function valueText(name: EndpointKey, value: string): string {
+function textOf(name: EndpointKey, values: Values<EndpointKey>): string {
+  const value = values[name];
   if (name === 'includeKeys') return value === '' ? 'not included' : 'included';
   if (name === 'apps' || name === 'slots') return readNames(value).join(', ') || 'no limit';
   return (name === 'events' ? readNames(value).join(', ') : value.trim()) || 'none';
@@ -216,11 +189,6 @@ function endpointValues(endpoint: Endpoint): Values<EndpointKey> {
     includeKeys: includeKeys ? 'yes' : '',
     description,
   };
-}
-
-function changedNames(endpoint: Endpoint, values: Values<EndpointKey>): EndpointKey[] {
-  const before = endpointValues(endpoint);
-  return (Object.keys(before) as EndpointKey[]).filter((name) => values[name].trim() !== before[name]);
 }
 
 function settingsOf(values: Values<EndpointKey>) {

@@ -1,19 +1,20 @@
 // Shows the secret of an endpoint once, and replaces it.
+import type { Endpoint } from '../../../gen/hub/event/v1/event_pb.ts';
 import { Moment } from '../components/timestamp.tsx';
 import { CopyText } from '../forms/copy-text.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { Effect, TextField } from '../forms/fields.tsx';
 import { FieldError } from '../forms/form-errors.ts';
 import { wholeNumber } from '../forms/values.ts';
-import type { EndpointActionProps } from './action-props.ts';
+import { useSignedIn } from '../signed-in.ts';
 
 const KEEP_HOURS = '24';
 const MAX_KEEP_HOURS = 168;
 
-export function RotateSecret({ who, endpoint: { endpointId }, onDone }: EndpointActionProps) {
+export function RotateSecret({ endpoint: { endpointId } }: { readonly endpoint: Endpoint }) {
+  const { hub } = useSignedIn();
   const submit = async (keepHours: number) => {
-    const { secret, endpoint } = await who.hub.events.rotateEndpointSecret({ endpointId, keepHours });
-    await onDone();
+    const { secret, endpoint } = await hub.events.rotateEndpointSecret({ endpointId, keepHours });
     const until = endpoint?.previousSecretUntil;
     return {
       announce: 'The endpoint has a new secret.',

@@ -2,17 +2,17 @@
 import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import { canCall, isLimited } from '../permissions.ts';
 import { linkTo } from '../route.ts';
-import type { SignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../signed-in.ts';
 
 type LinkProps = {
-  readonly who: SignedIn;
   /** The id of the object. */
   readonly object: string;
   /** The app or the slot of the object. Without one, tokens that are limited to some cannot list its events. */
   readonly scope?: { readonly app?: string; readonly slot?: string };
 };
 
-export function EventsLink({ who: { caller }, object, scope }: LinkProps) {
+export function EventsLink({ object, scope }: LinkProps) {
+  const { caller } = useSignedIn();
   const limited = isLimited(caller);
   if (!canCall(caller, EventService.method.listEvents) || (limited && scope === undefined)) return null;
   return (

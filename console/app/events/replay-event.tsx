@@ -5,24 +5,19 @@ import { Confirm } from '../components/confirm.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { ChoiceField, Effect } from '../forms/fields.tsx';
 import { canCall } from '../permissions.ts';
-import type { SignedIn } from '../signed-in.ts';
+import { type SignedIn, useSignedIn } from '../signed-in.ts';
 
-type ReplayProps = {
-  readonly who: SignedIn;
-  readonly event: Event;
-  /** Reloads the page. */
-  readonly onDone: () => Promise<void>;
-};
+type ReplayProps = { readonly event: Event; readonly endpoint: Endpoint };
 
 export function mayReplayEvents({ caller }: SignedIn): boolean {
   return canCall(caller, EventService.method.replayEvent);
 }
 
 /** Replays an event to an endpoint that has a delivery of it. */
-export function ReplayEvent({ who, event, endpoint, onDone }: ReplayProps & { readonly endpoint: Endpoint }) {
+export function ReplayEvent({ event, endpoint }: ReplayProps) {
+  const { hub } = useSignedIn();
   const run = async (): Promise<string> => {
-    await who.hub.events.replayEvent({ eventId: event.eventId, endpointId: endpoint.endpointId });
-    await onDone();
+    await hub.events.replayEvent({ eventId: event.eventId, endpointId: endpoint.endpointId });
     return 'The hub delivers the event again.';
   };
   return (
@@ -35,12 +30,14 @@ export function ReplayEvent({ who, event, endpoint, onDone }: ReplayProps & { re
   );
 }
 
-type OtherProps = ReplayProps & {
+type OtherProps = {
+  readonly event: Event;
   /** Enabled endpoints without a delivery of the event. */
   readonly endpoints: readonly Endpoint[];
 };
 
-export function ReplayToOther({ who, event, endpoints, onDone }: OtherProps) {
+export function ReplayToOther({ event, endpoints }: OtherProps) {
+  const { hub } = useSignedIn();
   return (
     <DialogForm
       action="Replay to another endpoint"
@@ -49,9 +46,8 @@ export function ReplayToOther({ who, event, endpoints, onDone }: OtherProps) {
       subject={undefined}
       initial={() => ({ endpointId: endpoints[0]?.endpointId ?? '' })}
       submit={async ({ values }) => {
-        await who.hub.events.replayEvent({ eventId: event.eventId, endpointId: values.endpointId });
-        await onDone();
-        return { announce: 'The hub delivers the event to this endpoint.' };
+        await hub.events.replayEvent({ eventId: event.eventId, endpointId: values.endpointId });
+        return 'The hub delivers the event to this endpoint.';
       }}
     >
       {(form) => (

@@ -2,10 +2,10 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Trouble } from '../components/loaded.tsx';
-import { type Form, type FormOptions, useForm, type Values } from './form-state.ts';
+import { type FormOptions, useForm, type Values, type WholeForm } from './form-state.ts';
 import { Modal } from './modal.tsx';
 
-export type DialogFormProps<K extends string, S> = FormOptions<K, S, ComponentChildren> & {
+export type DialogFormProps<K extends string, S> = FormOptions<K, S> & {
   /** Label of the button that opens the dialog. */
   readonly action: string;
   readonly title: string;
@@ -13,21 +13,24 @@ export type DialogFormProps<K extends string, S> = FormOptions<K, S, ComponentCh
   readonly submitLabel?: string;
   readonly dangerous?: boolean;
   readonly wide?: boolean;
-  /** Whether the form can be submitted. */
-  readonly isReady?: (values: Values<K>, subject: S) => boolean;
+  /** Whether the form edits its subject: it cannot be submitted without a change. */
+  readonly isEdit?: boolean;
+  /** Whether the form is complete. */
+  readonly isReady?: (values: Values<K>) => boolean;
   /** The fields, and what submitting will do. */
-  readonly children: (form: Form<K>, subject: S) => ComponentChildren;
+  readonly children: (form: WholeForm<K>, subject: S) => ComponentChildren;
 };
 
 export function DialogForm<K extends string, S>(props: DialogFormProps<K, S>) {
-  const { action, title, submitLabel = action, dangerous = false, wide = false, isReady, children } = props;
+  const { action, title, submitLabel = action, dangerous = false, wide = false, children } = props;
+  const { isEdit = false, isReady = () => true } = props;
   const form = useForm(props);
-  const { isOpen, values, subject, errors, busy, result } = form;
+  const { isOpen, values, changed, subject, errors, busy, result } = form;
   const element = useRef<HTMLFormElement>(null);
   useLayoutEffect(() => {
     if (errors.fields.size > 0) focusFirstError(element.current);
   }, [errors]);
-  const ready = isReady?.(values, subject) ?? true;
+  const ready = isReady(values) && (changed.length > 0 || !isEdit);
   const submit = (event: Event): void => {
     event.preventDefault();
     if (ready) void form.submit();

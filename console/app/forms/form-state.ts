@@ -1,26 +1,39 @@
 // The state of a form in a dialog: its values, the request in progress, and the errors of the last one.
-import { useRef, useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useContext, useRef, useState } from 'preact/hooks';
 import { announce } from '../announce.ts';
+import { PageRefresh } from '../live.ts';
+import { go } from '../route.ts';
 import { FieldError, type FormErrors, NO_ERRORS, readFormErrors } from './form-errors.ts';
 
 export type Values<K extends string> = Readonly<Record<K, string>>;
 
-/** What a request did: a sentence to announce and, if there is something to keep, content that replaces the form. */
-export type Outcome<R> = { readonly announce: string; readonly show?: R };
+/** What a request did: a sentence to announce, and more if there is more to show. */
+export type Outcome =
+  | string
+  | {
+      readonly announce: string;
+      /** Replaces the form. */
+      readonly show?: ComponentChildren;
+      /** The link of the page to open. Without it, the page is loaded again. */
+      readonly goTo?: string | undefined;
+    };
 
 export type Attempt<K extends string, S> = {
   readonly values: Values<K>;
+  /** The names of the values that the user changed. */
+  readonly changed: readonly K[];
   /** The resource as the form shows it. */
   readonly subject: S;
   /** The same for all attempts of one opened form, so that a repeated request has no further effect. */
   readonly idempotencyKey: string;
 };
 
-export type FormOptions<K extends string, S, R> = {
+export type FormOptions<K extends string, S> = {
   /** The resource that the form changes. The form keeps the one with which it was opened. */
   readonly subject: S;
   readonly initial: (subject: S) => Values<K>;
-  readonly submit: (attempt: Attempt<K, S>) => Promise<Outcome<R>>;
+  readonly submit: (attempt: Attempt<K, S>) => Promise<Outcome>;
   /** Reads the resource again, after someone else changed it. */
   readonly reload?: () => Promise<S>;
 };
@@ -32,28 +45,38 @@ export type Form<K extends string> = {
   readonly set: (name: K, value: string) => void;
 };
 
-type State<K extends string, S, R> = {
+/** A form with what the user changed. */
+export type WholeForm<K extends string> = Form<K> & {
+  /** The values before the user changed them. */
+  readonly first: Values<K>;
+  readonly changed: readonly K[];
+};
+
+type State<K extends string, S> = {
   readonly isOpen: boolean;
   readonly subject: S;
   readonly values: Values<K>;
   readonly errors: FormErrors;
   readonly idempotencyKey: string;
   /** What the form did, if there is something to show. */
-  readonly result: { readonly title: string; readonly show: R } | undefined;
+  readonly result: { readonly title: string; readonly show: ComponentChildren } | undefined;
 };
 
-export function useForm<K extends string, S, R>(options: FormOptions<K, S, R>) {
+export function useForm<K extends string, S>(options: FormOptions<K, S>) {
   const { subject, initial, submit, reload } = options;
+  const refreshPage = useContext(PageRefresh);
   const closed = { isOpen: false, subject, errors: NO_ERRORS, idempotencyKey: '', result: undefined };
-  const [state, setState] = useState<State<K, S, R>>(() => ({ ...closed, values: initial(subject) }));
+  const [state, setState] = useState<State<K, S>>(() => ({ ...closed, values: initial(subject) }));
   const [busy, setBusy] = useState(false);
   const generation = useRef(0);
-  const names = Object.keys(state.values);
+  const first = initial(state.subject);
+  const names = Object.keys(first) as K[]; // the keys of a record are its names
+  const changed = names.filter((name) => state.values[name].trim() !== first[name]);
   /** Does the work; its outcome counts only while the same dialog is open. */
-  const perform = async (work: () => Promise<(before: State<K, S, R>) => State<K, S, R>>): Promise<void> => {
+  const perform = async (work: () => Promise<(before: State<K, S>) => State<K, S>>): Promise<void> => {
     if (busy) return;
     const begun = generation.current;
-    const update = (next: (before: State<K, S, R>) => State<K, S, R>): void => {
+    const update = (next: (before: State<K, S>) => State<K, S>): void => {
       if (generation.current === begun) setState(next);
     };
     setBusy(true);
@@ -68,6 +91,8 @@ export function useForm<K extends string, S, R>(options: FormOptions<K, S, R>) {
   };
   return {
     ...state,
+    first,
+    changed,
     busy,
     set: (name: K, value: string): void =>
       setState((before) => ({ ...before, values: { ...before.values, [name]: value } })),
@@ -82,12 +107,12 @@ export function useForm<K extends string, S, R>(options: FormOptions<K, S, R>) {
     },
     submit: (): Promise<void> =>
       perform(async () => {
-        const { values, subject, idempotencyKey } = state;
-        const outcome = await submit({ values, subject, idempotencyKey });
-        announce(outcome.announce);
-        const { show } = outcome;
-        const title = outcome.announce.replace(/\.$/, '');
-        const result = show === undefined ? undefined : { title, show };
+        const outcome = await submit({ ...state, changed });
+        const { announce: text, show, goTo } = typeof outcome === 'string' ? { announce: outcome } : outcome;
+        if (goTo === undefined) await refreshPage();
+        else go(goTo);
+        announce(text);
+        const result = show === undefined ? undefined : { title: text.replace(/\.$/, ''), show };
         return (before) => ({ ...before, isOpen: result !== undefined, result });
       }),
     /** Loads the resource again. Fields that the user changed keep their values. */

@@ -61,6 +61,11 @@ export function readNames(text: string): string[] {
   return [...new Set(text.split(/[\s,]+/).filter(Boolean))];
 }
 
+/** `seat_limit` of `seatLimit`. */
+export function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
 /** The value of a datetime-local field, in UTC. */
 export function timeText(at: Timestamp | undefined): string {
   return at ? timestampDate(at).toISOString().slice(0, 19) : '';

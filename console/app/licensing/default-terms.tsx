@@ -4,8 +4,8 @@ import { limitText } from '../components/seats.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { Effect, TextField } from '../forms/fields.tsx';
 import { required, type Values } from '../forms/form-state.ts';
-import { seatNumber, wholeNumber } from '../forms/values.ts';
-import type { SignedIn } from '../signed-in.ts';
+import { seatNumber, snakeCase, wholeNumber } from '../forms/values.ts';
+import { useSignedIn } from '../signed-in.ts';
 
 /** `New licenses: 1 seat, an offline lease of 30 days, no grace.` */
 export function defaultTermsText(terms: DefaultTerms | undefined): string {
@@ -18,15 +18,8 @@ export function defaultTermsText(terms: DefaultTerms | undefined): string {
 
 type DefaultsKey = 'name' | 'seatLimit' | 'leaseDays' | 'graceDays';
 
-type DefaultsProps = {
-  readonly who: SignedIn;
-  readonly app: App;
-  /** Reloads the page. */
-  readonly onDone: () => Promise<void>;
-};
-
-export function EditDefaultTerms({ who, app, onDone }: DefaultsProps) {
-  const { licenses } = who.hub;
+export function EditDefaultTerms({ app }: { readonly app: App }) {
+  const { hub } = useSignedIn();
   return (
     <DialogForm
       action="Edit"
@@ -34,11 +27,10 @@ export function EditDefaultTerms({ who, app, onDone }: DefaultsProps) {
       submitLabel="Change"
       subject={app}
       initial={appValues}
-      isReady={(values, before) => changedNames(before, values).length > 0}
-      submit={async ({ values, subject }) => {
-        await licenses.updateApp({ app: app.slug, ...requestOf(subject, values) });
-        await onDone();
-        return { announce: `${app.slug} is changed.` };
+      isEdit
+      submit={async ({ values, changed }) => {
+        await hub.licenses.updateApp({ app: app.slug, ...requestOf(values, changed) });
+        return `${app.slug} is changed.`;
       }}
     >
       {(form) => (
@@ -59,13 +51,6 @@ export function EditDefaultTerms({ who, app, onDone }: DefaultsProps) {
   );
 }
 
-const PATHS: Readonly<Record<DefaultsKey, string>> = {
-  name: 'name',
-  seatLimit: 'default_terms.seat_limit',
-  leaseDays: 'default_terms.lease_days',
-  graceDays: 'default_terms.grace_days',
-};
-
 function appValues({ name, defaultTerms }: App): Values<DefaultsKey> {
   return {
     name,
@@ -75,17 +60,13 @@ function appValues({ name, defaultTerms }: App): Values<DefaultsKey> {
   };
 }
 
-function changedNames(app: App, values: Values<DefaultsKey>): DefaultsKey[] {
-  const before = appValues(app);
-  return (Object.keys(before) as DefaultsKey[]).filter((name) => values[name].trim() !== before[name]);
-}
-
 /** Only what changed. @throws FieldError if a value cannot be read */
-function requestOf(app: App, values: Values<DefaultsKey>) {
-  const names = changedNames(app, values);
+function requestOf(values: Values<DefaultsKey>, names: readonly DefaultsKey[]) {
   const has = (name: DefaultsKey): boolean => names.includes(name);
   return {
-    updateMask: { paths: names.map((name) => PATHS[name]) },
+    updateMask: {
+      paths: names.map((name) => (name === 'name' ? name : `default_terms.${snakeCase(name)}`)),
+    },
     ...(has('name') && { name: required(values, 'name', 'Enter a name.') }),
     defaultTerms: {
       ...(has('seatLimit') && { seatLimit: seatNumber('seatLimit', values.seatLimit) }),

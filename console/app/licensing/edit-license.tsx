@@ -2,39 +2,20 @@
 import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
 import { periodText } from '../../../lib/presentation/calendar.ts';
 import { limitText } from '../components/seats.tsx';
+import { Changes } from '../forms/changes.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
-import { Effect, TimeField } from '../forms/fields.tsx';
-import type { Values } from '../forms/form-state.ts';
-import {
-  limitLines,
-  pairLines,
-  readLimits,
-  readNames,
-  readPairs,
-  readTime,
-  seatNumber,
-  timeText,
-  wholeNumber,
-} from '../forms/values.ts';
-import type { LicenseActionProps } from './action-props.ts';
-import { MainTerms, OtherTerms, type TermsKey } from './terms-fields.tsx';
+import { TimeField } from '../forms/fields.tsx';
+import type { Values, WholeForm } from '../forms/form-state.ts';
+import { limitLines, pairLines, readTime, snakeCase, timeText } from '../forms/values.ts';
+import { useSignedIn } from '../signed-in.ts';
+import { MainTerms, OtherTerms } from './terms-fields.tsx';
+import { readTerms, TERM_LABELS, type TermsKey } from './terms-values.ts';
 
 type EditKey = TermsKey | 'expiresAt';
 
-export function EditLicense({ who, license, onDone }: LicenseActionProps) {
-  const { licenses } = who.hub;
+export function EditLicense({ license }: { readonly license: License }) {
+  const { licenses } = useSignedIn().hub;
   const { licenseId, keyHint } = license;
-  const submit = async (values: Values<EditKey>, before: License, idempotencyKey: string) => {
-    const { seatsOverLimit } = await licenses.updateLicense({
-      licenseId,
-      ...requestOf(before, values),
-      expectedTermsVersion: before.termsVersion,
-      idempotencyKey,
-    });
-    await onDone();
-    const over = seatsOverLimit > 0 ? ` ${seatsOverLimit} more machines are active than it allows.` : '';
-    return { announce: `The terms of the license …${keyHint} are changed.${over}` };
-  };
   return (
     <DialogForm
       action="Edit"
@@ -43,72 +24,59 @@ export function EditLicense({ who, license, onDone }: LicenseActionProps) {
       wide
       subject={license}
       initial={editValues}
-      isReady={(values, before) => changedNames(before, values).length > 0}
-      submit={({ values, subject, idempotencyKey }) => submit(values, subject, idempotencyKey)}
+      isEdit
+      submit={async ({ values, changed, subject, idempotencyKey }) => {
+        const { seatsOverLimit } = await licenses.updateLicense({
+          licenseId,
+          ...requestOf(values, changed),
+          expectedTermsVersion: subject.termsVersion,
+          idempotencyKey,
+        });
+        const over = seatsOverLimit > 0 ? ` ${seatsOverLimit} more machines are active than it allows.` : '';
+        return `The terms of the license …${keyHint} are changed.${over}`;
+      }}
       reload={async () => (await licenses.getLicense({ licenseId })).license ?? license}
     >
       {(form, before) => (
         <>
-          <MainTerms who={who} form={form} app={license.app} />
+          <MainTerms form={form} app={license.app} />
           <TimeField form={form} name="expiresAt" label="Expires (UTC)" hint={expiryHint(before)} />
           <OtherTerms form={form} />
-          <EditEffect license={before} values={form.values} />
+          <EditEffect license={before} form={form} />
         </>
       )}
     </DialogForm>
   );
 }
 
-function EditEffect({ license, values }: { readonly license: License; readonly values: Values<EditKey> }) {
-  const before = editValues(license);
-  const names = changedNames(license, values);
-  const used = license.seats?.used ?? 0;
-  const limit = Number(values.seatLimit);
+type EffectProps = { readonly license: License; readonly form: WholeForm<EditKey> };
+
+function EditEffect({ license: { seats, validFor }, form }: EffectProps) {
+  const used = seats?.used ?? 0;
+  const limit = Number(form.values.seatLimit);
+  const textOf = (name: EditKey, values: Values<EditKey>): string => {
+    const text = values[name].trim().split('\n').filter(Boolean).join(', ');
+    if (name !== 'expiresAt') return text || 'none';
+    return text.replace('T', ' ') || (validFor ? 'after the first activation' : 'never');
+  };
   return (
-    <Effect>
-      {names.length === 0 ? (
-        <p>Nothing is changed yet.</p>
-      ) : (
-        <>
-          <p>Machines get the change at their next activation, or after their next check:</p>
-          <ul>
-            {names.map((name) => (
-              <li key={name}>
-                {LABELS[name]}: {shown(name, before[name], license)} → {shown(name, values[name])}
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
-      {names.includes('seatLimit') && limit > 0 && limit < used && (
+    <Changes
+      form={form}
+      labels={LABELS}
+      textOf={textOf}
+      lead="Machines get the change at their next activation, or after their next check:"
+    >
+      {form.changed.includes('seatLimit') && limit > 0 && limit < used && (
         <p>
           {used} machines are active. None of them loses its seat, and no other gets one until fewer than{' '}
           {limit} are.
         </p>
       )}
-    </Effect>
+    </Changes>
   );
 }
 
-const LABELS: Readonly<Record<EditKey, string>> = {
-  seatLimit: 'Seats',
-  limitProfile: 'Limit profile',
-  limits: 'Own limits',
-  features: 'Features',
-  graceDays: 'Grace in days',
-  leaseDays: 'Offline lease in days',
-  metadata: 'Metadata',
-  signedMetadata: 'Signed metadata',
-  expiresAt: 'Expires',
-};
-
-/** @param before the license before the change, if `value` is one of its values */
-function shown(name: EditKey, value: string, before?: License): string {
-  const text = value.trim().split('\n').filter(Boolean).join(', ');
-  if (name !== 'expiresAt') return text || 'none';
-  if (text !== '') return text.replace('T', ' ');
-  return before?.validFor ? 'after the first activation' : 'never';
-}
+const LABELS: Readonly<Record<EditKey, string>> = { ...TERM_LABELS, expiresAt: 'Expires' };
 
 function expiryHint({ validFor }: License): string {
   if (validFor === undefined) return 'Empty for never.';
@@ -129,26 +97,12 @@ function editValues(license: License): Values<EditKey> {
   };
 }
 
-function changedNames(license: License, values: Values<EditKey>): EditKey[] {
-  const before = editValues(license);
-  return (Object.keys(before) as EditKey[]).filter((name) => values[name].trim() !== before[name]);
-}
-
 /** Only the terms that changed, as the hub requires. @throws FieldError if a value cannot be read */
-function requestOf(license: License, values: Values<EditKey>) {
-  const names = changedNames(license, values);
-  const { expiresAt, limitProfile } = values;
-  const has = (name: EditKey): boolean => names.includes(name);
+function requestOf(values: Values<EditKey>, names: readonly EditKey[]) {
+  const { expiresAt } = values;
   return {
-    updateMask: { paths: names.map((name) => name.replace(/[A-Z]/g, (it) => `_${it.toLowerCase()}`)) },
-    ...(has('seatLimit') && { seatLimit: seatNumber('seatLimit', values.seatLimit) }),
-    ...(has('limitProfile') && limitProfile !== '' && { limitProfile }),
-    ...(has('limits') && { limits: readLimits('limits', values.limits) }),
-    ...(has('features') && { features: readNames(values.features) }),
-    ...(has('expiresAt') && expiresAt !== '' && { expiresAt: readTime('expiresAt', expiresAt) }),
-    ...(has('graceDays') && { graceDays: wholeNumber('graceDays', values.graceDays) }),
-    ...(has('leaseDays') && { leaseDays: wholeNumber('leaseDays', values.leaseDays) }),
-    ...(has('metadata') && { metadata: readPairs('metadata', values.metadata) }),
-    ...(has('signedMetadata') && { signedMetadata: readNames(values.signedMetadata) }),
+    updateMask: { paths: names.map(snakeCase) },
+    ...readTerms(values, (name) => names.includes(name)),
+    ...(names.includes('expiresAt') && expiresAt !== '' && { expiresAt: readTime('expiresAt', expiresAt) }),
   };
 }

@@ -2,6 +2,7 @@
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { periodText } from '../../../lib/presentation/calendar.ts';
 import { ShortId } from '../components/id.tsx';
+import type { Scope } from '../components/scope-filters.ts';
 import { limitText } from '../components/seats.tsx';
 import { CustomerPicker, mayPickCustomer } from '../customers/customer-picker.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
@@ -9,33 +10,28 @@ import { ChoiceField, Effect, TextField, TimeField } from '../forms/fields.tsx';
 import { FieldError } from '../forms/form-errors.ts';
 import type { Form, Values } from '../forms/form-state.ts';
 import { PeriodFields, readPeriod } from '../forms/period-fields.tsx';
-import { useLive } from '../live.ts';
 import { canCall } from '../permissions.ts';
-import type { SignedIn } from '../signed-in.ts';
+import { type SignedIn, useSignedIn } from '../signed-in.ts';
 import { type IssueKey, issueRequest } from './issue-request.ts';
 import { KeyTexts } from './license-key.tsx';
-import { MainTerms, NO_TERMS, OtherTerms } from './terms-fields.tsx';
+import { MainTerms, MoreTerms, useDefaultTerms } from './terms-fields.tsx';
+import { NO_TERMS } from './terms-values.ts';
 
 type IssueProps = {
-  readonly who: SignedIn;
-  /** The slugs of the apps to choose from. */
-  readonly apps: readonly string[];
-  /** The app chosen at first. */
-  readonly app: string | undefined;
+  /** The apps to choose from. */
+  readonly apps: Scope;
   /** The customer, if it is certain. */
   readonly customer?: { readonly customerId: string; readonly name: string };
-  /** Reloads the page. */
-  readonly onDone: () => Promise<void>;
 };
 
 export function mayIssue({ caller }: SignedIn): boolean {
   return canCall(caller, LicenseAdminService.method.issueLicenses);
 }
 
-export function IssueLicense({ who, apps, app, customer, onDone }: IssueProps) {
+export function IssueLicense({ apps, customer }: IssueProps) {
+  const { hub } = useSignedIn();
   const submit = async (values: Values<IssueKey>, idempotencyKey: string) => {
-    const { licenses } = await who.hub.licenses.issueLicenses({ ...issueRequest(values), idempotencyKey });
-    await onDone();
+    const { licenses } = await hub.licenses.issueLicenses({ ...issueRequest(values), idempotencyKey });
     return {
       announce: licenses.length === 1 ? 'The license is issued.' : `${licenses.length} licenses are issued.`,
       show: (
@@ -63,51 +59,42 @@ export function IssueLicense({ who, apps, app, customer, onDone }: IssueProps) {
       subject={undefined}
       initial={() => ({
         ...FIRST,
-        app: app ?? apps[0] ?? '',
+        app: apps.chosen ?? apps.names[0] ?? '',
         ...(customer && { whose: 'existing', customerId: customer.customerId }),
       })}
       submit={({ values, idempotencyKey }) => submit(values, idempotencyKey)}
     >
-      {(form) => <IssueFields who={who} form={form} apps={apps} isCertain={customer !== undefined} />}
+      {(form) => <IssueFields form={form} apps={apps.names} isCertain={customer !== undefined} />}
     </DialogForm>
   );
 }
 
 type FieldsProps = {
-  readonly who: SignedIn;
   readonly form: Form<IssueKey>;
   readonly apps: readonly string[];
   readonly isCertain: boolean;
 };
 
-const EVERY_MS = 300_000;
-
-function IssueFields({ who, form, apps, isCertain }: FieldsProps) {
+function IssueFields({ form, apps, isCertain }: FieldsProps) {
   const { app } = form.values;
-  const { data: defaults } = useLive(`defaults ${app}`, EVERY_MS, async (signal) =>
-    app === '' ? undefined : (await who.hub.licenses.getApp({ app }, { signal })).app?.defaultTerms,
-  );
+  const defaults = useDefaultTerms(app);
   return (
     <>
       <ChoiceField form={form} name="app" label="App" choices={apps.map((slug) => [slug, slug] as const)} />
-      {!isCertain && <CustomerFields who={who} form={form} />}
-      <MainTerms who={who} form={form} app={app} defaults={defaults} />
+      {!isCertain && <CustomerFields form={form} />}
+      <MainTerms form={form} app={app} defaults={defaults} />
       <ChoiceField form={form} name="expiry" label="Expires" choices={EXPIRIES} />
       {form.values.expiry === 'time' && <TimeField form={form} name="expiresAt" label="Expiry (UTC)" />}
       {form.values.expiry === 'first' && <PeriodFields form={form} />}
       <TextField form={form} name="count" label="Number of licenses" hint="At most 1000." />
-      <details>
-        <summary>More terms</summary>
-        <div class="more-fields">
-          <OtherTerms form={form} defaults={defaults} />
-        </div>
-      </details>
+      <MoreTerms form={form} defaults={defaults} />
       <IssueEffect values={form.values} defaultSeats={defaults?.seatLimit} />
     </>
   );
 }
 
-function CustomerFields({ who, form }: Pick<FieldsProps, 'who' | 'form'>) {
+function CustomerFields({ form }: Pick<FieldsProps, 'form'>) {
+  const who = useSignedIn();
   const choices = [
     ['none', 'none'],
     ...(mayPickCustomer(who) ? ([['existing', 'one that the hub knows']] as const) : []),
@@ -116,7 +103,7 @@ function CustomerFields({ who, form }: Pick<FieldsProps, 'who' | 'form'>) {
   return (
     <>
       <ChoiceField form={form} name="whose" label="Customer" choices={choices} />
-      {form.values.whose === 'existing' && <CustomerPicker who={who} form={form} app={form.values.app} />}
+      {form.values.whose === 'existing' && <CustomerPicker form={form} app={form.values.app} />}
       {form.values.whose === 'inline' && (
         <>
           <TextField form={form} name="customer" label="Customer’s name" maxLength={200} />

@@ -2,8 +2,9 @@
 import { FieldError } from '../forms/form-errors.ts';
 import { required, type Values } from '../forms/form-state.ts';
 import { readPeriod } from '../forms/period-fields.tsx';
-import { readLimits, readNames, readPairs, readTime, seatNumber, wholeNumber } from '../forms/values.ts';
-import type { TermsKey } from './terms-fields.tsx';
+import { readTime, wholeNumber } from '../forms/values.ts';
+import { given } from '../given.ts';
+import { readGivenTerms, type TermsKey } from './terms-values.ts';
 
 export type IssueKey =
   | TermsKey
@@ -19,20 +20,12 @@ export type IssueKey =
   | 'months'
   | 'days';
 
-/** Empty terms are left to the defaults of the app. @throws FieldError if a value is missing or cannot be read */
+/** @throws FieldError if a value is missing or cannot be read */
 export function issueRequest(values: Values<IssueKey>) {
-  const isGiven = (name: IssueKey): boolean => values[name].trim() !== '';
   return {
     app: required(values, 'app', 'Choose an app.'),
     count: wholeNumber('count', values.count),
-    ...(isGiven('seatLimit') && { seatLimit: seatNumber('seatLimit', values.seatLimit) }),
-    ...(isGiven('limitProfile') && { limitProfile: values.limitProfile }),
-    limits: readLimits('limits', values.limits),
-    features: readNames(values.features),
-    ...(isGiven('graceDays') && { graceDays: wholeNumber('graceDays', values.graceDays) }),
-    ...(isGiven('leaseDays') && { leaseDays: wholeNumber('leaseDays', values.leaseDays) }),
-    metadata: readPairs('metadata', values.metadata),
-    signedMetadata: readNames(values.signedMetadata),
+    ...readGivenTerms(values),
     ...(values.expiry === 'time' && { expiresAt: readTime('expiresAt', values.expiresAt) }),
     ...(values.expiry === 'first' && { validFor: readPeriod(values) }),
     ...customerOf(values),
@@ -40,14 +33,13 @@ export function issueRequest(values: Values<IssueKey>) {
 }
 
 function customerOf(values: Values<IssueKey>) {
-  const { whose, customer, customerEmail } = values;
-  if (whose === 'existing') return { customerId: required(values, 'customerId', 'Choose a customer.') };
-  if (whose !== 'inline') return {};
-  if (customer.trim() === '' && customerEmail.trim() === '') {
+  if (values.whose === 'existing')
+    return { customerId: required(values, 'customerId', 'Choose a customer.') };
+  if (values.whose !== 'inline') return {};
+  const customer = values.customer.trim();
+  const customerEmail = values.customerEmail.trim();
+  if (customer + customerEmail === '') {
     throw new FieldError('customer', 'Enter a name, an email, or both.');
   }
-  return {
-    ...(customer.trim() !== '' && { customer: customer.trim() }),
-    ...(customerEmail.trim() !== '' && { customerEmail: customerEmail.trim() }),
-  };
+  return given({ customer, customerEmail });
 }

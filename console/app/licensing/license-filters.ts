@@ -2,8 +2,9 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { ListLicensesRequestSchema } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
-import { LICENSE_STATES } from '../../../lib/presentation/words.ts';
-import type { Filter } from '../components/filters.tsx';
+import { LICENSE_STATES, numberOf } from '../../../lib/presentation/words.ts';
+import { choicesWithAny, type Filter } from '../components/filters.tsx';
+import { given } from '../given.ts';
 import { rangeStart } from '../time-ranges.ts';
 
 const DAY_MS = 86_400_000;
@@ -26,7 +27,7 @@ const ACTIVITIES = [
   ['out90', 'not for 90 days'],
 ] as const;
 
-export const LICENSE_FILTERS: readonly Filter[] = [
+export const LICENSE_FILTERS: readonly [search: Filter, ...others: Filter[]] = [
   {
     name: 'search',
     label: 'Search',
@@ -37,7 +38,7 @@ export const LICENSE_FILTERS: readonly Filter[] = [
   {
     name: 'state',
     label: 'State',
-    choices: [['', 'any'], ...Object.keys(LICENSE_STATES).map((word) => [word, word] as const)],
+    choices: choicesWithAny(Object.keys(LICENSE_STATES)),
   },
   { name: 'expiry', label: 'Expires', choices: EXPIRIES },
   { name: 'activity', label: 'Used', choices: ACTIVITIES },
@@ -68,10 +69,9 @@ type Filtered = Exclude<MessageInitShape<typeof ListLicensesRequestSchema>, { $t
 export function licenseRequest(query: Readonly<Record<string, string>>, since: Date): Filtered {
   const { search, state = '', expiry = '', activity = '', metadata = '' } = query;
   const [, name, value = ''] = /^([^=\s]+)\s*=\s*(.*)$/.exec(metadata) ?? [];
-  const known = Object.entries(LICENSE_STATES).find(([word]) => word === state);
   return {
-    ...(search && { search }),
-    state: known?.[1] ?? 0,
+    ...given({ search }),
+    state: numberOf(LICENSE_STATES, state),
     ...(name !== undefined && { metadata: { [name]: value } }),
     ...expiryRange(Number(expiry), since),
     ...activityDay(activity, since),

@@ -1,12 +1,14 @@
 // Shows the key of a license, and replaces it.
+import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { CopyText } from '../forms/copy-text.tsx';
-import type { LicenseActionProps } from './action-props.ts';
+import { useSignedIn } from '../signed-in.ts';
 
-export function ShowKey({ who, license }: LicenseActionProps) {
+export function ShowKey({ license }: { readonly license: License }) {
+  const { hub } = useSignedIn();
   const { licenseId, keyHint } = license;
   const show = async () => {
-    const { licenseKey } = await who.hub.licenses.getLicenseKey({ licenseId });
+    const { licenseKey } = await hub.licenses.getLicenseKey({ licenseId });
     return {
       announce: `The key …${keyHint} is shown.`,
       show: (
@@ -24,11 +26,11 @@ export function ShowKey({ who, license }: LicenseActionProps) {
   );
 }
 
-export function Rekey({ who, license, onDone }: LicenseActionProps) {
+export function Rekey({ license }: { readonly license: License }) {
+  const { hub } = useSignedIn();
   const { licenseId, keyHint, seats } = license;
   const rekey = async (_reason: string, idempotencyKey: string) => {
-    const { licenseKey } = await who.hub.licenses.rekeyLicense({ licenseId, idempotencyKey });
-    await onDone();
+    const { licenseKey } = await hub.licenses.rekeyLicense({ licenseId, idempotencyKey });
     return {
       announce: 'The license has a new key.',
       show: (

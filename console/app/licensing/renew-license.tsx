@@ -9,7 +9,7 @@ import { FieldError } from '../forms/form-errors.ts';
 import type { Values } from '../forms/form-state.ts';
 import { PeriodFields, readPeriod } from '../forms/period-fields.tsx';
 import { readTime, timeText } from '../forms/values.ts';
-import type { LicenseActionProps } from './action-props.ts';
+import { useSignedIn } from '../signed-in.ts';
 
 type RenewKey = 'by' | 'to' | 'years' | 'months' | 'days';
 
@@ -19,8 +19,8 @@ const PERIODS: Readonly<Record<string, CalendarPeriod>> = {
 };
 
 /** Only a license that has an expiry can be renewed. */
-export function RenewLicense({ who, license, onDone }: LicenseActionProps) {
-  const { licenses } = who.hub;
+export function RenewLicense({ license }: { readonly license: License }) {
+  const { licenses } = useSignedIn().hub;
   const { licenseId, keyHint } = license;
   return (
     <DialogForm
@@ -36,8 +36,7 @@ export function RenewLicense({ who, license, onDone }: LicenseActionProps) {
           expectedTermsVersion: subject.termsVersion,
           idempotencyKey,
         });
-        await onDone();
-        return { announce: `The license …${keyHint} is renewed.` };
+        return `The license …${keyHint} is renewed.`;
       }}
       reload={async () => (await licenses.getLicense({ licenseId })).license ?? license}
     >

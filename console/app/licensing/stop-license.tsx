@@ -1,12 +1,13 @@
 // Suspends and resumes, revokes and reinstates a license.
+import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
 import { Confirm } from '../components/confirm.tsx';
-import type { LicenseActionProps } from './action-props.ts';
+import { useSignedIn } from '../signed-in.ts';
 
-export function Suspend({ who, license, onDone }: LicenseActionProps) {
+export function Suspend({ license }: { readonly license: License }) {
+  const { hub } = useSignedIn();
   const { licenseId, keyHint } = license;
   const suspend = async (reason: string): Promise<string> => {
-    await who.hub.licenses.suspendLicense({ licenseId, reason });
-    await onDone();
+    await hub.licenses.suspendLicense({ licenseId, reason });
     return `The license …${keyHint} is suspended.`;
   };
   return (
@@ -19,11 +20,11 @@ export function Suspend({ who, license, onDone }: LicenseActionProps) {
   );
 }
 
-export function Resume({ who, license, onDone }: LicenseActionProps) {
+export function Resume({ license }: { readonly license: License }) {
+  const { hub } = useSignedIn();
   const { licenseId, keyHint } = license;
   const resume = async (): Promise<string> => {
-    await who.hub.licenses.resumeLicense({ licenseId });
-    await onDone();
+    await hub.licenses.resumeLicense({ licenseId });
     return `The license …${keyHint} is resumed.`;
   };
   return (
@@ -36,11 +37,11 @@ export function Resume({ who, license, onDone }: LicenseActionProps) {
   );
 }
 
-export function Revoke({ who, license, onDone }: LicenseActionProps) {
+export function Revoke({ license }: { readonly license: License }) {
+  const { hub } = useSignedIn();
   const { licenseId, keyHint } = license;
   const revoke = async (reason: string): Promise<string> => {
-    await who.hub.licenses.revokeLicense({ licenseId, reason });
-    await onDone();
+    await hub.licenses.revokeLicense({ licenseId, reason });
     return `The license …${keyHint} is revoked.`;
   };
   return (
@@ -53,11 +54,11 @@ export function Revoke({ who, license, onDone }: LicenseActionProps) {
   );
 }
 
-export function Reinstate({ who, license, onDone }: LicenseActionProps) {
+export function Reinstate({ license }: { readonly license: License }) {
+  const { hub } = useSignedIn();
   const { licenseId, keyHint } = license;
   const reinstate = async (): Promise<string> => {
-    await who.hub.licenses.reinstateLicense({ licenseId });
-    await onDone();
+    await hub.licenses.reinstateLicense({ licenseId });
     return `The license …${keyHint} is valid again.`;
   };
   return (
@@ -67,7 +68,7 @@ export function Reinstate({ who, license, onDone }: LicenseActionProps) {
   );
 }
 
-function offlineText({ leaseDays }: LicenseActionProps['license']): string {
+function offlineText({ leaseDays }: License): string {
   return leaseDays === undefined
     ? 'A machine that stays offline keeps working: its copy has no lease.'
     : `A machine that stays offline stops when its lease ends, after ${leaseDays} days at most.`;

@@ -2,30 +2,10 @@
 import type { DefaultTerms } from '../../../gen/hub/license/v1/license_pb.ts';
 import { limitText } from '../components/seats.tsx';
 import { AreaField, ChoiceField, TextField } from '../forms/fields.tsx';
-import type { Form, Values } from '../forms/form-state.ts';
+import type { Form } from '../forms/form-state.ts';
 import { useLive } from '../live.ts';
-import type { SignedIn } from '../signed-in.ts';
-
-export type TermsKey =
-  | 'seatLimit'
-  | 'limitProfile'
-  | 'limits'
-  | 'features'
-  | 'graceDays'
-  | 'leaseDays'
-  | 'metadata'
-  | 'signedMetadata';
-
-export const NO_TERMS: Values<TermsKey> = {
-  seatLimit: '',
-  limitProfile: '',
-  limits: '',
-  features: '',
-  graceDays: '',
-  leaseDays: '',
-  metadata: '',
-  signedMetadata: '',
-};
+import { useSignedIn } from '../signed-in.ts';
+import type { TermsKey } from './terms-values.ts';
 
 type TermsProps = {
   readonly form: Form<TermsKey>;
@@ -33,7 +13,7 @@ type TermsProps = {
   readonly defaults?: DefaultTerms | undefined;
 };
 
-export function MainTerms({ who, form, app, defaults }: TermsProps & { who: SignedIn; app: string }) {
+export function MainTerms({ form, app, defaults }: TermsProps & { readonly app: string }) {
   return (
     <>
       <TextField
@@ -43,7 +23,7 @@ export function MainTerms({ who, form, app, defaults }: TermsProps & { who: Sign
         placeholder={defaults ? `${limitText(defaults.seatLimit || 1)}, the default of the app` : ''}
         hint="Machines that may be active at the same time: a number, or “unlimited”."
       />
-      <ProfileField who={who} form={form} app={app} />
+      <ProfileField form={form} app={app} />
       <TextField
         form={form}
         name="features"
@@ -57,9 +37,10 @@ export function MainTerms({ who, form, app, defaults }: TermsProps & { who: Sign
 
 const EVERY_MS = 300_000;
 
-function ProfileField({ who, form, app }: { who: SignedIn; form: Form<TermsKey>; app: string }) {
+function ProfileField({ form, app }: { readonly form: Form<TermsKey>; readonly app: string }) {
+  const { hub } = useSignedIn();
   const { data: profiles = [] } = useLive(`profiles ${app}`, EVERY_MS, async (signal) =>
-    app === '' ? [] : (await who.hub.licenses.listLimitProfiles({ app }, { signal })).limitProfiles,
+    app === '' ? [] : (await hub.licenses.listLimitProfiles({ app }, { signal })).limitProfiles,
   );
   const names = new Set([form.values.limitProfile, ...profiles.map(({ name }) => name)].filter(Boolean));
   return (
@@ -69,6 +50,27 @@ function ProfileField({ who, form, app }: { who: SignedIn; form: Form<TermsKey>;
       label="Limit profile"
       choices={[['', 'none'], ...[...names].map((name) => [name, name] as const)]}
     />
+  );
+}
+
+/** The terms that licenses of this app have by default. */
+export function useDefaultTerms(app: string): DefaultTerms | undefined {
+  const { hub } = useSignedIn();
+  const { data } = useLive(`defaults ${app}`, EVERY_MS, async (signal) =>
+    app === '' ? undefined : (await hub.licenses.getApp({ app }, { signal })).app?.defaultTerms,
+  );
+  return data;
+}
+
+/** The less common terms, folded. */
+export function MoreTerms(props: TermsProps) {
+  return (
+    <details>
+      <summary>More terms</summary>
+      <div class="more-fields">
+        <OtherTerms {...props} />
+      </div>
+    </details>
   );
 }
 

@@ -1,12 +1,13 @@
 // Gives a license to another customer.
+import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
 import { CustomerPicker } from '../customers/customer-picker.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { Effect } from '../forms/fields.tsx';
 import { required } from '../forms/form-state.ts';
-import type { LicenseActionProps } from './action-props.ts';
+import { useSignedIn } from '../signed-in.ts';
 
-export function TransferLicense({ who, license, onDone }: LicenseActionProps) {
-  const { licenses } = who.hub;
+export function TransferLicense({ license }: { readonly license: License }) {
+  const { licenses } = useSignedIn().hub;
   const { licenseId, keyHint } = license;
   return (
     <DialogForm
@@ -22,14 +23,13 @@ export function TransferLicense({ who, license, onDone }: LicenseActionProps) {
           customerId,
           expectedTermsVersion: subject.termsVersion,
         });
-        await onDone();
-        return { announce: `The license …${keyHint} belongs to ${now?.customer ?? 'the customer'} now.` };
+        return `The license …${keyHint} belongs to ${now?.customer ?? 'the customer'} now.`;
       }}
       reload={async () => (await licenses.getLicense({ licenseId })).license ?? license}
     >
       {(form, before) => (
         <>
-          <CustomerPicker who={who} form={form} app={license.app} />
+          <CustomerPicker form={form} app={license.app} />
           <Effect>
             <p>
               The license moves from {before.customer ?? 'no customer'} to the chosen customer. Its key, its

@@ -3,34 +3,29 @@ import { OfferService } from '../../../gen/hub/order/v1/offer_service_pb.ts';
 import type { Offer } from '../../../gen/hub/order/v1/order_pb.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { canCall } from '../permissions.ts';
-import type { SignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../signed-in.ts';
 import { EditOffer } from './offer-form.tsx';
 
-type ActionProps = {
-  readonly who: SignedIn;
-  /** The offer with its current terms. */
-  readonly offer: Offer;
-  /** Reloads the page. */
-  readonly onDone: () => Promise<void>;
-};
+/** `offer`: with its current terms. */
+type OfferProps = { readonly offer: Offer };
 
-export function OfferActions(props: ActionProps) {
-  const { who, offer } = props;
+export function OfferActions(props: OfferProps) {
+  const { caller } = useSignedIn();
   const { method } = OfferService;
-  const isArchived = offer.archivedAt !== undefined;
+  const isArchived = props.offer.archivedAt !== undefined;
   return (
     <>
-      {canCall(who.caller, method.updateOffer) && <EditOffer {...props} />}
-      {canCall(who.caller, method.archiveOffer) && !isArchived && <Archive {...props} />}
-      {canCall(who.caller, method.unarchiveOffer) && isArchived && <Unarchive {...props} />}
+      {canCall(caller, method.updateOffer) && <EditOffer {...props} />}
+      {canCall(caller, method.archiveOffer) && !isArchived && <Archive {...props} />}
+      {canCall(caller, method.unarchiveOffer) && isArchived && <Unarchive {...props} />}
     </>
   );
 }
 
-function Archive({ who, offer: { offerId }, onDone }: ActionProps) {
+function Archive({ offer: { offerId } }: OfferProps) {
+  const { hub } = useSignedIn();
   const archive = async (): Promise<string> => {
-    await who.hub.offers.archiveOffer({ offer: offerId });
-    await onDone();
+    await hub.offers.archiveOffer({ offer: offerId });
     return 'The offer is archived.';
   };
   return (
@@ -43,10 +38,10 @@ function Archive({ who, offer: { offerId }, onDone }: ActionProps) {
   );
 }
 
-function Unarchive({ who, offer: { offerId }, onDone }: ActionProps) {
+function Unarchive({ offer: { offerId } }: OfferProps) {
+  const { hub } = useSignedIn();
   const unarchive = async (): Promise<string> => {
-    await who.hub.offers.unarchiveOffer({ offer: offerId });
-    await onDone();
+    await hub.offers.unarchiveOffer({ offer: offerId });
     return 'The offer is for sale again.';
   };
   return (

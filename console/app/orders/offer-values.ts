@@ -10,16 +10,8 @@ import { limitText } from '../components/seats.tsx';
 import { FieldError } from '../forms/form-errors.ts';
 import { required, type Values } from '../forms/form-state.ts';
 import { readPeriod } from '../forms/period-fields.tsx';
-import {
-  limitLines,
-  pairLines,
-  readLimits,
-  readNames,
-  readPairs,
-  seatNumber,
-  wholeNumber,
-} from '../forms/values.ts';
-import { NO_TERMS, type TermsKey } from '../licensing/terms-fields.tsx';
+import { limitLines, pairLines, readPairs, wholeNumber } from '../forms/values.ts';
+import { NO_TERMS, readGivenTerms, type TermsKey } from '../licensing/terms-values.ts';
 
 /** `seats` are those that a unit adds, `seatLimit` those of a new license. */
 export type OfferKey =
@@ -179,18 +171,9 @@ function readGrant(values: Values<OfferKey>) {
   }
 }
 
-/** Empty terms are left to the defaults of the app. */
 function readLicense(values: Values<OfferKey>) {
-  const isGiven = (name: OfferKey): boolean => values[name].trim() !== '';
   return {
-    seatLimit: isGiven('seatLimit') ? seatNumber('seatLimit', values.seatLimit) : 0,
-    limitProfile: values.limitProfile,
-    limits: readLimits('limits', values.limits),
-    features: readNames(values.features),
-    ...(isGiven('graceDays') && { graceDays: wholeNumber('graceDays', values.graceDays) }),
-    ...(isGiven('leaseDays') && { leaseDays: wholeNumber('leaseDays', values.leaseDays) }),
-    metadata: readPairs('metadata', values.metadata),
-    signedMetadata: readNames(values.signedMetadata),
+    ...readGivenTerms(values),
     ...(values.validity === 'first' && { validFor: readPeriod(values) }),
   };
 }

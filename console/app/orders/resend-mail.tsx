@@ -4,23 +4,16 @@ import { MailService } from '../../../gen/hub/mail/v1/mail_service_pb.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { ShortId } from '../components/id.tsx';
 import { canCall } from '../permissions.ts';
-import type { SignedIn } from '../signed-in.ts';
-
-type ResendProps = {
-  readonly who: SignedIn;
-  readonly mail: Mail;
-  /** Reloads the page. */
-  readonly onDone: () => Promise<void>;
-};
+import { type SignedIn, useSignedIn } from '../signed-in.ts';
 
 export function mayResendMails({ caller }: SignedIn): boolean {
   return canCall(caller, MailService.method.resendMail);
 }
 
-export function ResendMail({ who, mail: { mailId, orderId }, onDone }: ResendProps) {
+export function ResendMail({ mail: { mailId, orderId } }: { readonly mail: Mail }) {
+  const { hub } = useSignedIn();
   const run = async (): Promise<string> => {
-    await who.hub.mails.resendMail({ mailId });
-    await onDone();
+    await hub.mails.resendMail({ mailId });
     return 'The hub sends the mail again.';
   };
   return (

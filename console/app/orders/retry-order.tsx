@@ -6,23 +6,16 @@ import { Confirm } from '../components/confirm.tsx';
 import { WithLinks } from '../components/id.tsx';
 import { sentence } from '../explain.ts';
 import { canCall } from '../permissions.ts';
-import type { SignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../signed-in.ts';
 import { isReversed, type OrderFacts } from './order-facts.ts';
 
-type RetryProps = {
-  readonly who: SignedIn;
-  readonly facts: OrderFacts;
-  /** Reloads the page. */
-  readonly onDone: () => Promise<void>;
-};
-
 /** Nothing for an order that is not blocked or whose payment was reversed, or for a caller who may not retry it. */
-export function RetryOrder({ who, facts: { order, offer, session }, onDone }: RetryProps) {
+export function RetryOrder({ facts: { order, offer, session } }: { readonly facts: OrderFacts }) {
+  const { hub, caller } = useSignedIn();
   if (order.state !== OrderState.BLOCKED || isReversed(session)) return null;
-  if (!canCall(who.caller, OrderService.method.retryOrder)) return null;
+  if (!canCall(caller, OrderService.method.retryOrder)) return null;
   const retry = async (): Promise<string> => {
-    const { order: now } = await who.hub.orders.retryOrder({ order: order.orderId });
-    await onDone();
+    const { order: now } = await hub.orders.retryOrder({ order: order.orderId });
     if (now?.state === OrderState.FULFILLED) return 'The order is fulfilled.';
     return `The order is still blocked. ${sentence(now?.reason ?? '')}`;
   };

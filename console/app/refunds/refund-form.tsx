@@ -12,24 +12,22 @@ import { DialogForm } from '../forms/dialog-form.tsx';
 import { TextField } from '../forms/fields.tsx';
 import { FieldError } from '../forms/form-errors.ts';
 import { canCall } from '../permissions.ts';
-import type { SignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../signed-in.ts';
 
 type RefundProps = {
-  readonly who: SignedIn;
   readonly session: ChargeSession;
   readonly refunds: readonly Refund[];
   readonly order: Order | undefined;
-  /** Reloads the page. */
-  readonly onDone: () => Promise<void>;
 };
 
 /** Renders nothing if nothing can be refunded, or if the caller may not refund. */
-export function RefundForm({ who, session, refunds, order, onDone }: RefundProps) {
+export function RefundForm({ session, refunds, order }: RefundProps) {
+  const { hub, caller } = useSignedIn();
   const { amount, sessionId, status } = session;
   const currency = amount?.currency ?? '';
   const leftMinor = leftOf(session, refunds);
   if (status !== ChargeStatus.SUCCESS || leftMinor <= 0n) return null;
-  if (!canCall(who.caller, RefundService.method.createRefund)) return null;
+  if (!canCall(caller, RefundService.method.createRefund)) return null;
   return (
     <DialogForm
       action="Refund"
@@ -39,14 +37,13 @@ export function RefundForm({ who, session, refunds, order, onDone }: RefundProps
       initial={() => ({ amount: formatDecimal(leftMinor, currency), reason: '' })}
       isReady={({ reason }) => reason.trim() !== ''}
       submit={async ({ values, idempotencyKey }) => {
-        const { refund } = await who.hub.refunds.createRefund({
+        const { refund } = await hub.refunds.createRefund({
           sessionId,
           amount: { minorUnits: readAmount(values.amount, currency), currency },
           reason: values.reason.trim(),
           idempotencyKey,
         });
-        await onDone();
-        return { announce: outcomeOf(refund) };
+        return outcomeOf(refund);
       }}
     >
       {(form) => (

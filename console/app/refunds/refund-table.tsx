@@ -1,5 +1,4 @@
 // A table of refunds and disputes, with the button that marks one as reviewed.
-import type { ComponentChildren } from 'preact';
 import type { Refund } from '../../../gen/hub/payment/v1/refund_pb.ts';
 import { RefundService } from '../../../gen/hub/payment/v1/refund_service_pb.ts';
 import { REFUND_KINDS, REFUND_ORIGINS, REFUND_STATES, wordFor } from '../../../lib/presentation/words.ts';
@@ -11,17 +10,11 @@ import { Table } from '../components/table.tsx';
 import { Moment } from '../components/timestamp.tsx';
 import { sentence } from '../explain.ts';
 import { canCall } from '../permissions.ts';
-import type { SignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../signed-in.ts';
 
-type TableProps = {
-  readonly who: SignedIn;
-  readonly refunds: readonly Refund[];
-  readonly empty: ComponentChildren;
-  /** Reloads the page. */
-  readonly onDone: () => Promise<void>;
-};
+type TableProps = { readonly refunds: readonly Refund[]; readonly empty: string };
 
-export function RefundTable({ who, refunds, empty, onDone }: TableProps) {
+export function RefundTable({ refunds, empty }: TableProps) {
   return (
     <Table
       caption="Refunds"
@@ -40,30 +33,25 @@ export function RefundTable({ who, refunds, empty, onDone }: TableProps) {
         },
         { title: 'Reason', kind: 'long', wide: true, cell: ({ reason }) => reason },
         { title: 'Why', kind: 'long', wide: true, cell: ({ stateReason }) => stateReason },
-        {
-          title: 'Review',
-          kind: 'long',
-          cell: (refund) => <Review who={who} refund={refund} onDone={onDone} />,
-        },
+        { title: 'Review', kind: 'long', cell: (refund) => <Review refund={refund} /> },
       ]}
     />
   );
 }
 
-type ReviewProps = Pick<TableProps, 'who' | 'onDone'> & { readonly refund: Refund };
-
-function Review({ who, refund: { refundId, reviewReason, reviewedAt, resolution }, onDone }: ReviewProps) {
+function Review({ refund }: { readonly refund: Refund }) {
+  const { hub, caller } = useSignedIn();
+  const { refundId, reviewReason, reviewedAt, resolution } = refund;
   if (reviewReason === '') return null;
   if (reviewedAt !== undefined) return <>{resolution}</>;
   const resolve = async (text: string): Promise<string> => {
-    await who.hub.refunds.resolveRefund({ refundId, resolution: text });
-    await onDone();
+    await hub.refunds.resolveRefund({ refundId, resolution: text });
     return 'The refund is marked as reviewed.';
   };
   return (
     <>
       <p>{sentence(reviewReason)}</p>
-      {canCall(who.caller, RefundService.method.resolveRefund) && (
+      {canCall(caller, RefundService.method.resolveRefund) && (
         <Confirm action="Mark as reviewed" question="Mark this refund as reviewed?" asksReason run={resolve}>
           <p>
             {sentence(reviewReason)} This moves no money, and changes no license. Do what is needed first,

@@ -1,18 +1,17 @@
 // Apps, their signing keys and limit profiles.
+
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { type App, type LimitProfile, SigningKeyState } from '../../../gen/hub/license/v1/license_pb.ts';
 import { StateBadge } from '../components/badge.tsx';
-import { Loaded } from '../components/loaded.tsx';
-import { Page } from '../components/page.tsx';
-import { Pager } from '../components/pager.tsx';
+import { ListPage, Section } from '../components/page.tsx';
 import { limitsText } from '../components/seats.tsx';
 import { Table } from '../components/table.tsx';
 import { Moment } from '../components/timestamp.tsx';
 import { defaultTermsText, EditDefaultTerms } from '../licensing/default-terms.tsx';
-import { useLive } from '../live.ts';
+import { useList } from '../list.ts';
 import { canCall } from '../permissions.ts';
-import { linkTo, useRoute } from '../route.ts';
-import type { SignedIn } from '../signed-in.ts';
+import { linkTo } from '../route.ts';
+import { useSignedIn } from '../signed-in.ts';
 
 const EVERY_MS = 30_000;
 /** Each app needs one request for its profiles. */
@@ -20,59 +19,58 @@ const PAGE_SIZE = 20;
 
 type AppWithProfiles = { readonly app: App; readonly profiles: readonly LimitProfile[] };
 
-export function AppsView({ who }: { readonly who: SignedIn }) {
-  const { hub, caller } = who;
-  const { after = '' } = useRoute().query;
+export function AppsView() {
+  const { hub, caller } = useSignedIn();
   const seesProfiles = canCall(caller, LicenseAdminService.method.listLimitProfiles);
-  const live = useLive(after, EVERY_MS, async (signal) => {
-    const page = await hub.licenses.listApps({ pageSize: PAGE_SIZE, pageToken: after }, { signal });
-    const withProfiles = page.apps.map(async (app): Promise<AppWithProfiles> => {
-      if (!seesProfiles) return { app, profiles: [] };
-      const reply = await hub.licenses.listLimitProfiles({ app: app.slug }, { signal });
-      return { app, profiles: reply.limitProfiles };
-    });
-    return { apps: await Promise.all(withProfiles), nextPageToken: page.nextPageToken };
+  const live = useList({
+    everyMs: EVERY_MS,
+    load: async ({ pageToken }, options) => {
+      const page = await hub.licenses.listApps({ pageSize: PAGE_SIZE, pageToken }, options);
+      const withProfiles = page.apps.map(async (app): Promise<AppWithProfiles> => {
+        if (!seesProfiles) return { app, profiles: [] };
+        const reply = await hub.licenses.listLimitProfiles({ app: app.slug }, options);
+        return { app, profiles: reply.limitProfiles };
+      });
+      return { apps: await Promise.all(withProfiles), nextPageToken: page.nextPageToken };
+    },
   });
   return (
-    <Page title="Apps and keys">
-      <Loaded live={live}>
-        {({ apps, nextPageToken }) => (
-          <>
-            {apps.length === 0 && (
-              <p class="empty">
-                There is no app yet: <code>hubctl app create</code> makes one with its signing key.
-              </p>
-            )}
-            {apps.map((each) => (
-              <AppSection key={each.app.slug} {...each} who={who} onDone={live.refresh} />
-            ))}
-            <Pager next={nextPageToken} />
-          </>
-        )}
-      </Loaded>
-    </Page>
+    <ListPage title="Apps and keys" live={live}>
+      {({ apps }) => (
+        <>
+          {apps.length === 0 && (
+            <p class="empty">
+              There is no app yet: <code>hubctl app create</code> makes one with its signing key.
+            </p>
+          )}
+          {apps.map((each) => (
+            <AppSection key={each.app.slug} {...each} />
+          ))}
+        </>
+      )}
+    </ListPage>
   );
 }
 
-type SectionProps = AppWithProfiles & { readonly who: SignedIn; readonly onDone: () => Promise<void> };
-
-function AppSection({ app, profiles, who, onDone }: SectionProps) {
+function AppSection({ app, profiles }: AppWithProfiles) {
   const { slug, name, signingKeys, createdAt } = app;
-  const mayEdit = canCall(who.caller, LicenseAdminService.method.updateApp);
+  const mayEdit = canCall(useSignedIn().caller, LicenseAdminService.method.updateApp);
   return (
-    <section class="card" aria-labelledby={`app-${slug}`}>
-      <div class="section-head">
-        <h2 id={`app-${slug}`}>
+    <Section
+      isCard
+      title={
+        <>
           {name} <code>{slug}</code>
-        </h2>
-        <a href={linkTo(['licenses'], { app: slug })}>Its licenses</a>
-      </div>
+        </>
+      }
+      beside={<a href={linkTo(['licenses'], { app: slug })}>Its licenses</a>}
+    >
       <p class="muted">
         Since <Moment at={createdAt} />
       </p>
       <div class="section-head">
         <p>{defaultTermsText(app.defaultTerms)}</p>
-        {mayEdit && <EditDefaultTerms who={who} app={app} onDone={onDone} />}
+        {mayEdit && <EditDefaultTerms app={app} />}
       </div>
       <Table
         caption={`Signing keys of ${slug}`}
@@ -95,7 +93,7 @@ function AppSection({ app, profiles, who, onDone }: SectionProps) {
           { title: 'Limits', kind: 'long', cell: ({ limits }) => limitsText(limits) },
         ]}
       />
-    </section>
+    </Section>
   );
 }
 

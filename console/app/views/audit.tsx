@@ -1,16 +1,14 @@
 // The audit log: who changed what, newest first.
+
 import { ActorKind, type AuditEntry } from '../../../gen/hub/access/v1/audit_service_pb.ts';
-import { Filters } from '../components/filters.tsx';
 import { ShortId } from '../components/id.tsx';
-import { Loaded } from '../components/loaded.tsx';
-import { Page } from '../components/page.tsx';
-import { Pager } from '../components/pager.tsx';
+import { ListPage } from '../components/page.tsx';
 import { Table } from '../components/table.tsx';
 import { Moment } from '../components/timestamp.tsx';
-import { useLive } from '../live.ts';
-import { useRoute } from '../route.ts';
-import type { SignedIn } from '../signed-in.ts';
-import { rangeStart, sinceOf, TIME_RANGES } from '../time-ranges.ts';
+import { given } from '../given.ts';
+import { useList } from '../list.ts';
+import { useSignedIn } from '../signed-in.ts';
+import { TIME_RANGES } from '../time-ranges.ts';
 
 const EVERY_MS = 10_000;
 
@@ -23,62 +21,47 @@ const KINDS = [
   [String(ActorKind.LOCAL), 'command'],
 ] as const;
 
-export function AuditView({ who }: { readonly who: SignedIn }) {
-  const { subject, actor, kind, token, action, after = '', since: begun, span = '7' } = useRoute().query;
-  const actorKind = Object.values(ActorKind).find((number) => number > 0 && String(number) === kind);
-  const live = useLive(
-    JSON.stringify([subject, actor, kind, token, action, after, begun, span]),
-    EVERY_MS,
-    async (signal) => {
-      const since = rangeStart(span, begun);
-      const page = await who.hub.audit.listAuditEntries(
-        {
-          ...(subject && { subject }),
-          ...(actor && { actor }),
-          ...(actorKind !== undefined && { actorKind }),
-          ...(token && { actorTokenId: token }),
-          ...(action && { action }),
-          ...(since && { since }),
-          pageToken: after,
-        },
-        { signal },
-      );
-      return { ...page, since: sinceOf(since) };
+export function AuditView() {
+  const { hub } = useSignedIn();
+  const live = useList({
+    everyMs: EVERY_MS,
+    span: '7',
+    load: ({ query, pageToken, from }, options) => {
+      const { subject, actor, kind, token, action } = query;
+      const actorKind = Object.values(ActorKind).find((number) => number > 0 && String(number) === kind);
+      const filter = given({ subject, actor, actorKind, actorTokenId: token, action, since: from });
+      return hub.audit.listAuditEntries({ ...filter, pageToken }, options);
     },
-  );
+  });
   return (
-    <Page title="Audit log">
-      <Filters
-        filters={[
-          { name: 'subject', label: 'About', placeholder: 'id' },
-          { name: 'actor', label: 'By', placeholder: 'name of a token' },
-          { name: 'token', label: 'Token', placeholder: 'tok_…' },
-          { name: 'kind', label: 'Kind', choices: KINDS, otherwise: '' },
-          { name: 'action', label: 'Action', placeholder: 'license.revoke' },
-          { name: 'span', label: 'When', choices: TIME_RANGES, otherwise: '7' },
-        ]}
-      />
-      <Loaded live={live}>
-        {({ entries, nextPageToken, since }) => (
-          <>
-            <Table
-              caption="Changes"
-              rows={entries}
-              keyOf={({ auditEntryId }) => auditEntryId}
-              empty="No change matches. Filters must match exactly."
-              columns={[
-                { title: 'When', cell: ({ at }) => <Moment at={at} /> },
-                { title: 'Action', cell: (entry) => <code>{entry.action}</code> },
-                { title: 'About', cell: (entry) => <ShortId id={entry.subject} /> },
-                { title: 'By', cell: (entry) => <Actor entry={entry} /> },
-                { title: 'Change', kind: 'long', wide: true, cell: (entry) => <Change entry={entry} /> },
-              ]}
-            />
-            <Pager next={nextPageToken} since={since} />
-          </>
-        )}
-      </Loaded>
-    </Page>
+    <ListPage
+      title="Audit log"
+      live={live}
+      filters={[
+        { name: 'subject', label: 'About', placeholder: 'id' },
+        { name: 'actor', label: 'By', placeholder: 'name of a token' },
+        { name: 'token', label: 'Token', placeholder: 'tok_…' },
+        { name: 'kind', label: 'Kind', choices: KINDS },
+        { name: 'action', label: 'Action', placeholder: 'license.revoke' },
+        { name: 'span', label: 'When', choices: TIME_RANGES, otherwise: '7' },
+      ]}
+    >
+      {({ entries }) => (
+        <Table
+          caption="Changes"
+          rows={entries}
+          keyOf={({ auditEntryId }) => auditEntryId}
+          empty="No change matches. Filters must match exactly."
+          columns={[
+            { title: 'When', cell: ({ at }) => <Moment at={at} /> },
+            { title: 'Action', cell: (entry) => <code>{entry.action}</code> },
+            { title: 'About', cell: (entry) => <ShortId id={entry.subject} /> },
+            { title: 'By', cell: (entry) => <Actor entry={entry} /> },
+            { title: 'Change', kind: 'long', wide: true, cell: (entry) => <Change entry={entry} /> },
+          ]}
+        />
+      )}
+    </ListPage>
   );
 }
 

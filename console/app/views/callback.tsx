@@ -4,85 +4,83 @@ import { CALLBACK_STATES, CHARGE_STATUSES, wordFor } from '../../../lib/presenta
 import { Badge, StateBadge } from '../components/badge.tsx';
 import { Facts, pairFacts } from '../components/facts.tsx';
 import { ShortId, WholeId } from '../components/id.tsx';
-import { Loaded } from '../components/loaded.tsx';
-import { Page } from '../components/page.tsx';
+import { LivePage, Section } from '../components/page.tsx';
 import { mayReplay, Replay } from '../components/replay.tsx';
 import { Table } from '../components/table.tsx';
 import { Moment } from '../components/timestamp.tsx';
 import { useLive } from '../live.ts';
-import type { SignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../signed-in.ts';
 
 const EVERY_MS = 5_000;
 
-export function CallbackView({ who, id }: { readonly who: SignedIn; readonly id: string }) {
-  const live = useLive(id, EVERY_MS, (signal) =>
-    who.hub.paymentAdmin.getCallback({ callbackId: id }, { signal }),
-  );
-  const callback = live.data?.callback;
+export function CallbackView({ id }: { readonly id: string }) {
+  const who = useSignedIn();
+  const live = useLive(id, EVERY_MS, async (signal) => {
+    const { callback, verifications } = await who.hub.paymentAdmin.getCallback(
+      { callbackId: id },
+      { signal },
+    );
+    if (callback === undefined) throw new Error('the hub returned no callback');
+    return { callback, verifications };
+  });
   return (
-    <Page
+    <LivePage
       title="Callback"
-      beside={callback && <StateBadge of={CALLBACK_STATES} state={callback.state} />}
-      actions={callback && mayReplay(who) && <Replay who={who} callback={callback} onDone={live.refresh} />}
+      live={live}
+      beside={({ callback }) => <StateBadge of={CALLBACK_STATES} state={callback.state} />}
+      actions={({ callback }) => mayReplay(who) && <Replay callback={callback} />}
     >
-      <Loaded live={live}>
-        {({ callback: it, verifications }) =>
-          it && (
-            <>
-              <p class="lead">{it.reason}</p>
-              <Facts
-                facts={[
-                  ['Callback', <WholeId key="id" id={it.callbackId} />],
-                  ['Session', it.sessionId && <ShortId id={it.sessionId} />],
-                  ['Settled with', it.sessionStatus > 0 && wordFor(CHARGE_STATUSES, it.sessionStatus)],
-                  ['Gateway', it.gateway],
-                  ['Attempts', it.attempts],
-                  ['Received', <Moment key="received" at={it.receivedAt} exact />],
-                  ['Finished', <Moment key="finished" at={it.finishedAt} exact none="not yet" />],
-                  [
-                    'Replayed',
-                    it.replayedAt.length > 0 &&
-                      it.replayedAt.map((at) => <Moment key={at.seconds} at={at} />),
-                  ],
-                ]}
-              />
-              <section aria-labelledby="fields">
-                <h2 id="fields">Fields</h2>
-                <p class="muted">
-                  As anybody can send it: only what the provider answers to the hub’s own question settles a
-                  payment.
-                </p>
-                <Table
-                  caption="Fields of the callback"
-                  rows={pairFacts(it.fields)}
-                  keyOf={([name]) => name}
-                  empty="It had no fields."
-                  columns={[
-                    { title: 'Field', cell: ([name]) => <code>{name}</code> },
-                    { title: 'Value', kind: 'long', cell: ([, value]) => <code class="value">{value}</code> },
-                  ]}
-                />
-              </section>
-              <section aria-labelledby="asked">
-                <h2 id="asked">Requests to the provider</h2>
-                <Table
-                  caption="Requests to the provider"
-                  rows={verifications}
-                  keyOf={({ askedAt, operation }) => `${askedAt?.seconds}.${askedAt?.nanos} ${operation}`}
-                  empty="This callback caused no requests. Another callback’s verification may have settled it, or it had no effect."
-                  columns={[
-                    { title: 'Asked', cell: ({ askedAt }) => <Moment at={askedAt} exact /> },
-                    { title: 'What', cell: ({ operation }) => operation },
-                    { title: 'Outcome', cell: ({ outcome }) => <Badge>{outcome}</Badge> },
-                    { title: 'Took', kind: 'number', cell: ({ durationMs }) => `${durationMs} ms` },
-                    { title: 'Answer', kind: 'long', cell: ({ detail }) => detail },
-                  ]}
-                />
-              </section>
-            </>
-          )
-        }
-      </Loaded>
-    </Page>
+      {({ callback: it, verifications }) => (
+        <>
+          <p class="lead">{it.reason}</p>
+          <Facts
+            facts={[
+              ['Callback', <WholeId key="id" id={it.callbackId} />],
+              ['Session', it.sessionId && <ShortId id={it.sessionId} />],
+              ['Settled with', it.sessionStatus > 0 && wordFor(CHARGE_STATUSES, it.sessionStatus)],
+              ['Gateway', it.gateway],
+              ['Attempts', it.attempts],
+              ['Received', <Moment key="received" at={it.receivedAt} exact />],
+              ['Finished', <Moment key="finished" at={it.finishedAt} exact none="not yet" />],
+              [
+                'Replayed',
+                it.replayedAt.length > 0 && it.replayedAt.map((at) => <Moment key={at.seconds} at={at} />),
+              ],
+            ]}
+          />
+          <Section title="Fields">
+            <p class="muted">
+              As anybody can send it: only what the provider answers to the hub’s own question settles a
+              payment.
+            </p>
+            <Table
+              caption="Fields of the callback"
+              rows={pairFacts(it.fields)}
+              keyOf={([name]) => name}
+              empty="It had no fields."
+              columns={[
+                { title: 'Field', cell: ([name]) => <code>{name}</code> },
+                { title: 'Value', kind: 'long', cell: ([, value]) => <code class="value">{value}</code> },
+              ]}
+            />
+          </Section>
+          <Section title="Requests to the provider">
+            <Table
+              caption="Requests to the provider"
+              rows={verifications}
+              keyOf={({ askedAt, operation }) => `${askedAt?.seconds}.${askedAt?.nanos} ${operation}`}
+              empty="This callback caused no requests. Another callback’s verification may have settled it, or it had no effect."
+              columns={[
+                { title: 'Asked', cell: ({ askedAt }) => <Moment at={askedAt} exact /> },
+                { title: 'What', cell: ({ operation }) => operation },
+                { title: 'Outcome', cell: ({ outcome }) => <Badge>{outcome}</Badge> },
+                { title: 'Took', kind: 'number', cell: ({ durationMs }) => `${durationMs} ms` },
+                { title: 'Answer', kind: 'long', cell: ({ detail }) => detail },
+              ]}
+            />
+          </Section>
+        </>
+      )}
+    </LivePage>
   );
 }

@@ -1,14 +1,14 @@
 // Callbacks, newest first; waiting ones by default.
+
 import type { Callback } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { CALLBACK_STATES, numberOf, wordFor } from '../../../lib/presentation/words.ts';
 import { CallbackTable } from '../components/callback-table.tsx';
-import { Loaded } from '../components/loaded.tsx';
-import { Page } from '../components/page.tsx';
-import { Pager } from '../components/pager.tsx';
+import { ListPage } from '../components/page.tsx';
 import { mayReplay, ReplayAll } from '../components/replay.tsx';
-import { useLive } from '../live.ts';
-import { linkTo, useRoute } from '../route.ts';
-import type { SignedIn } from '../signed-in.ts';
+import { StateTabs } from '../components/tabs.tsx';
+import { useList } from '../list.ts';
+import { useRoute } from '../route.ts';
+import { useSignedIn } from '../signed-in.ts';
 
 const EVERY_MS = 10_000;
 
@@ -22,40 +22,25 @@ const TABS = [
   ['all', 'All', 'No callback has arrived yet.'],
 ] as const;
 
-export function CallbacksView({ who }: { readonly who: SignedIn }) {
-  const { query } = useRoute();
-  const { state = 'received', after = '' } = query;
+export function CallbacksView() {
+  const who = useSignedIn();
+  const { state = 'received' } = useRoute().query;
   const [, , empty] = TABS.find(([name]) => name === state) ?? TABS[0];
-  const live = useLive(`${state} ${after}`, EVERY_MS, (signal) => {
-    const request = { state: numberOf(CALLBACK_STATES, state), pageToken: after };
-    return who.hub.paymentAdmin.listCallbacks(request, { signal });
+  const live = useList({
+    everyMs: EVERY_MS,
+    load: ({ pageToken }, options) =>
+      who.hub.paymentAdmin.listCallbacks({ state: numberOf(CALLBACK_STATES, state), pageToken }, options),
   });
   const replayable = mayReplay(who) ? (live.data?.callbacks ?? []).filter(isGivenUp) : [];
   return (
-    <Page
+    <ListPage
       title="Callbacks"
-      actions={replayable.length > 1 && <ReplayAll who={who} callbacks={replayable} onDone={live.refresh} />}
+      live={live}
+      tabs={<StateTabs tabs={TABS} state={state} />}
+      actions={replayable.length > 1 && <ReplayAll callbacks={replayable} />}
     >
-      <nav class="tabs" aria-label="State">
-        {TABS.map(([name, title]) => (
-          <a
-            key={name}
-            href={linkTo(['callbacks'], { state: name })}
-            aria-current={name === state ? 'true' : undefined}
-          >
-            {title}
-          </a>
-        ))}
-      </nav>
-      <Loaded live={live}>
-        {({ callbacks, nextPageToken }) => (
-          <>
-            <CallbackTable callbacks={callbacks} empty={empty} />
-            <Pager next={nextPageToken} />
-          </>
-        )}
-      </Loaded>
-    </Page>
+      {({ callbacks }) => <CallbackTable callbacks={callbacks} empty={empty} />}
+    </ListPage>
   );
 }
 

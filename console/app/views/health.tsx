@@ -1,4 +1,5 @@
 // Health checks, throughput and latencies of the hub, from its metrics.
+
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { useRef } from 'preact/hooks';
 import { checkHealth, type HealthFinding } from '../../../lib/presentation/health.ts';
@@ -6,12 +7,11 @@ import { createInterval, createReading, type Reading } from '../../../lib/presen
 import { computeThroughput, type Throughput } from '../../../lib/presentation/throughput.ts';
 import { Badge } from '../components/badge.tsx';
 import { Facts } from '../components/facts.tsx';
-import { Loaded } from '../components/loaded.tsx';
-import { Page } from '../components/page.tsx';
+import { LivePage, Section } from '../components/page.tsx';
 import { Table } from '../components/table.tsx';
 import { Trend } from '../components/trend.tsx';
 import { useLive } from '../live.ts';
-import type { SignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../signed-in.ts';
 
 const EVERY_MS = 3_000;
 /** Rates need two readings; the first load takes both. */
@@ -20,12 +20,13 @@ const REMEMBERED = 60;
 
 type HealthHistory = { readonly findings: readonly HealthFinding[]; readonly history: readonly Throughput[] };
 
-export function HealthView({ who }: { readonly who: SignedIn }) {
+export function HealthView() {
+  const { hub } = useSignedIn();
   const before = useRef<Reading | undefined>(undefined);
   const history = useRef<readonly Throughput[]>([]);
   const live = useLive('health', EVERY_MS, async (signal): Promise<HealthHistory> => {
     const read = async (): Promise<Reading> => {
-      const { families } = await who.hub.metrics.readMetrics({}, { signal });
+      const { families } = await hub.metrics.readMetrics({}, { signal });
       return createReading(families, performance.now());
     };
     let earlier = before.current;
@@ -33,7 +34,7 @@ export function HealthView({ who }: { readonly who: SignedIn }) {
       earlier = await read();
       await new Promise((resolve) => setTimeout(resolve, FIRST_MS));
     }
-    const [reading, told] = await Promise.all([read(), who.hub.access.getCaller({}, { signal })]);
+    const [reading, told] = await Promise.all([read(), hub.access.getCaller({}, { signal })]);
     const now = told.hubTime ? timestampDate(told.hubTime) : new Date();
     const load = computeThroughput(reading, createInterval(earlier, reading), new Date());
     before.current = reading;
@@ -41,16 +42,14 @@ export function HealthView({ who }: { readonly who: SignedIn }) {
     return { findings: checkHealth(reading, now), history: history.current };
   });
   return (
-    <Page title="Health">
-      <Loaded live={live}>
-        {({ findings, history }) => (
-          <>
-            <Findings findings={findings} />
-            <Now history={history} />
-          </>
-        )}
-      </Loaded>
-    </Page>
+    <LivePage title="Health" live={live}>
+      {({ findings, history }) => (
+        <>
+          <Findings findings={findings} />
+          <Now history={history} />
+        </>
+      )}
+    </LivePage>
   );
 }
 
@@ -87,8 +86,7 @@ function Now({ history }: { readonly history: readonly Throughput[] }) {
   );
   return (
     <>
-      <section aria-labelledby="requests">
-        <h2 id="requests">Requests</h2>
+      <Section title="Requests">
         <Table
           caption="Requests"
           rows={load.requests}
@@ -108,10 +106,9 @@ function Now({ history }: { readonly history: readonly Throughput[] }) {
             },
           ]}
         />
-      </section>
+      </Section>
       {load.providers.length > 0 && (
-        <section aria-labelledby="providers">
-          <h2 id="providers">Requests to providers</h2>
+        <Section title="Requests to providers">
           <Table
             caption="Requests to providers"
             rows={load.providers}
@@ -134,10 +131,9 @@ function Now({ history }: { readonly history: readonly Throughput[] }) {
               },
             ]}
           />
-        </section>
+        </Section>
       )}
-      <section aria-labelledby="now">
-        <h2 id="now">Current rates</h2>
+      <Section title="Current rates">
         <Facts
           facts={[
             ['Callbacks per second', withTrend((each) => each.callbacks.perSecond)],
@@ -155,7 +151,7 @@ function Now({ history }: { readonly history: readonly Throughput[] }) {
             ['Event loop delay', `${msText(process.eventLoopP99Ms)} (99 %)`],
           ]}
         />
-      </section>
+      </Section>
     </>
   );
 }

@@ -1,62 +1,47 @@
 // Licenses, newest first: finds one by anything that is known of it, and issues more.
-import { Filters } from '../components/filters.tsx';
-import { Loaded } from '../components/loaded.tsx';
-import { Page } from '../components/page.tsx';
-import { Pager } from '../components/pager.tsx';
+
+import { ListPage } from '../components/page.tsx';
 import { scopeFilter, useApps } from '../components/scope-filters.ts';
-import { SearchResult } from '../components/search-result.tsx';
 import { useKept } from '../forms/search.ts';
+import { given } from '../given.ts';
 import { IssueLicense, mayIssue } from '../licensing/issue-license.tsx';
 import { firstPageTime, LICENSE_FILTERS, licenseRequest } from '../licensing/license-filters.ts';
 import { LicenseTable } from '../licensing/license-table.tsx';
-import { useLive } from '../live.ts';
-import { useRoute } from '../route.ts';
-import type { SignedIn } from '../signed-in.ts';
+import { useList } from '../list.ts';
+import { useSignedIn } from '../signed-in.ts';
 
 const EVERY_MS = 15_000;
 
-export function LicensesView({ who }: { readonly who: SignedIn }) {
-  const { query } = useRoute();
-  const apps = useApps(who);
-  const app = query['app'] ?? apps.only;
+export function LicensesView() {
+  const who = useSignedIn();
+  const apps = useApps();
   const live = useKept(
-    useLive(JSON.stringify([query, app]), EVERY_MS, async (signal) => {
-      const since = firstPageTime(query['since']);
-      const page = await who.hub.licenses.listLicenses(
-        { ...licenseRequest(query, since), ...(app && { app }), pageToken: query['after'] ?? '' },
-        { signal },
-      );
-      return { ...page, since: since.toISOString() };
+    useList({
+      everyMs: EVERY_MS,
+      scope: [apps.chosen],
+      load: async ({ query, pageToken }, options) => {
+        const since = firstPageTime(query['since']);
+        const filter = { ...licenseRequest(query, since), ...given({ app: apps.chosen }) };
+        const page = await who.hub.licenses.listLicenses({ ...filter, pageToken }, options);
+        return { ...page, since: since.toISOString() };
+      },
     }),
   );
+  const [search, ...others] = LICENSE_FILTERS;
   return (
-    <Page
+    <ListPage
       title="Licenses"
-      actions={mayIssue(who) && <IssueLicense who={who} apps={apps.names} app={app} onDone={live.refresh} />}
+      live={live}
+      filters={[search, scopeFilter('app', 'App', apps), ...others]}
+      actions={mayIssue(who) && <IssueLicense apps={apps} />}
+      search={{ what: 'license', rows: ({ licenses }) => licenses }}
     >
-      <Filters
-        filters={[
-          ...LICENSE_FILTERS.slice(0, 1),
-          scopeFilter('app', 'App', apps),
-          ...LICENSE_FILTERS.slice(1),
-        ]}
-      />
-      <Loaded live={live}>
-        {({ licenses, nextPageToken, since }) => (
-          <SearchResult
-            what="license"
-            count={licenses.length}
-            hasMore={nextPageToken !== ''}
-            isOutdated={live.isOutdated}
-          >
-            <LicenseTable
-              licenses={licenses}
-              empty="No license matches. Search for a part of the customer’s name, email or reference, the last five symbols of the key, a value of metadata, or a whole license id."
-            />
-            <Pager next={nextPageToken} since={since} />
-          </SearchResult>
-        )}
-      </Loaded>
-    </Page>
+      {({ licenses }) => (
+        <LicenseTable
+          licenses={licenses}
+          empty="No license matches. Search for a part of the customer’s name, email or reference, the last five symbols of the key, a value of metadata, or a whole license id."
+        />
+      )}
+    </ListPage>
   );
 }

@@ -1,17 +1,12 @@
 // The overview: the state of the hub and the problems that need an operator.
 
-import { CALLBACK_STATES } from '../../../lib/presentation/words.ts';
 import { decimalText } from '../components/amount.tsx';
-import { StateBadge } from '../components/badge.tsx';
+import { CallbackTable } from '../components/callback-table.tsx';
 import { Facts } from '../components/facts.tsx';
-import { ShortId } from '../components/id.tsx';
-import { Loaded } from '../components/loaded.tsx';
-import { Page } from '../components/page.tsx';
-import { Table } from '../components/table.tsx';
+import { LivePage, Section } from '../components/page.tsx';
 import { Moment, spanText } from '../components/timestamp.tsx';
 import { useLive } from '../live.ts';
 import {
-  type Backlog,
   callbacksToReview,
   counted,
   loadOverview,
@@ -21,35 +16,42 @@ import {
 } from '../overview-query.ts';
 import { roleName } from '../permissions.ts';
 import { linkTo } from '../route.ts';
-import type { SignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../signed-in.ts';
 
 const EVERY_MS = 10_000;
 
-export function OverviewView({ who }: { readonly who: SignedIn }) {
+export function OverviewView() {
+  const who = useSignedIn();
   const live = useLive('overview', EVERY_MS, (signal) => loadOverview(who, signal));
   return (
-    <Page title="Overview">
-      <Loaded live={live}>
-        {(seen) => (
-          <>
-            <Verdict seen={seen} />
-            <Tiles seen={seen} />
-            {seen.backlog && <TroubleTable backlog={seen.backlog} />}
-            <section aria-labelledby="about">
-              <h2 id="about">This hub</h2>
-              <Facts
-                facts={[
-                  ['Version', seen.version],
-                  ['Clock', <Moment key="clock" at={seen.hubTime} />],
-                  ['Signed in as', `${who.caller.name} (${roleName(who.caller.role)})`],
-                  ['Token', who.caller.tokenId && <code>{who.caller.tokenId}</code>],
-                ]}
+    <LivePage title="Overview" live={live}>
+      {(seen) => (
+        <>
+          <Verdict seen={seen} />
+          <Tiles seen={seen} />
+          {seen.backlog && (
+            <Section title="Callbacks that are waiting or failed">
+              <CallbackTable
+                caption="Callbacks that are waiting or failed"
+                callbacks={callbacksToReview(seen.backlog)}
+                empty="None: all callbacks are processed."
+                isShort
               />
-            </section>
-          </>
-        )}
-      </Loaded>
-    </Page>
+            </Section>
+          )}
+          <Section title="This hub">
+            <Facts
+              facts={[
+                ['Version', seen.version],
+                ['Clock', <Moment key="clock" at={seen.hubTime} />],
+                ['Signed in as', `${who.caller.name} (${roleName(who.caller.role)})`],
+                ['Token', who.caller.tokenId && <code>{who.caller.tokenId}</code>],
+              ]}
+            />
+          </Section>
+        </>
+      )}
+    </LivePage>
   );
 }
 
@@ -154,26 +156,5 @@ function Tile({ name, value, note, link }: TileProps) {
         <span class="muted">{note}</span>
       </a>
     </li>
-  );
-}
-
-function TroubleTable({ backlog }: { readonly backlog: Backlog }) {
-  return (
-    <section aria-labelledby="trouble">
-      <h2 id="trouble">Callbacks that are waiting or failed</h2>
-      <Table
-        caption="Callbacks that are waiting or failed"
-        rows={callbacksToReview(backlog)}
-        keyOf={({ callbackId }) => callbackId}
-        empty="None: all callbacks are processed."
-        columns={[
-          { title: 'Received', cell: ({ receivedAt }) => <Moment at={receivedAt} /> },
-          { title: 'State', cell: ({ state }) => <StateBadge of={CALLBACK_STATES} state={state} /> },
-          { title: 'Callback', cell: ({ callbackId }) => <ShortId id={callbackId} /> },
-          { title: 'Session', wide: true, cell: ({ sessionId }) => <ShortId id={sessionId} /> },
-          { title: 'Why', kind: 'long', cell: ({ reason }) => reason },
-        ]}
-      />
-    </section>
   );
 }

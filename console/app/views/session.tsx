@@ -1,4 +1,5 @@
 // One charge session: its data and its history as a timeline.
+
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Order } from '../../../gen/hub/order/v1/order_pb.ts';
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
@@ -21,7 +22,7 @@ import { Duplicates } from '../components/duplicates.tsx';
 import { Facts, pairFacts } from '../components/facts.tsx';
 import { ShortId, WholeId, WithLinks } from '../components/id.tsx';
 import { Loaded } from '../components/loaded.tsx';
-import { Page } from '../components/page.tsx';
+import { LivePage, Section } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
 import { Table } from '../components/table.tsx';
 import { gapText, Moment } from '../components/timestamp.tsx';
@@ -32,94 +33,82 @@ import { canCall } from '../permissions.ts';
 import { RefundForm } from '../refunds/refund-form.tsx';
 import { RefundTable } from '../refunds/refund-table.tsx';
 import { linkTo, useRoute } from '../route.ts';
-import type { SignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../signed-in.ts';
 
 const EVERY_MS = 5_000;
 
-export function SessionView({ who, id }: { readonly who: SignedIn; readonly id: string }) {
-  const { payments } = who.hub;
+export function SessionView({ id }: { readonly id: string }) {
+  const who = useSignedIn();
+  const { payments, orders } = who.hub;
   const live = useLive(id, EVERY_MS, async (signal) => {
     const inspected = await payments.inspectChargeSession({ sessionId: id }, { signal });
-    const reply = await withOrder(inspected, (request) => who.hub.orders.getOrder(request, { signal }));
-    return { reply, machines: await machinesOf(who, reply.order, signal) };
+    const reply = await withOrder(inspected, (request) => orders.getOrder(request, { signal }));
+    const { session } = reply;
+    if (session === undefined) throw new Error('the hub returned no session');
+    return { reply, session, machines: await machinesOf(who, reply.order, signal) };
   });
-  const session = live.data?.reply.session;
+  return (
+    <LivePage
+      title="Session"
+      live={live}
+      beside={({ session }) => (
+        <>
+          <StatusBadge status={session.status} verified={session.statusVerified} />
+          <EventsLink object={id} scope={session} />
+        </>
+      )}
+      actions={({ session, reply }) => (
+        <>
+          {canCall(who.caller, PaymentService.method.recheckChargeSession) && <Verify id={id} />}
+          <RefundForm session={session} refunds={reply.refunds} order={reply.order} />
+        </>
+      )}
+    >
+      {({ reply, session, machines }) => (
+        <>
+          <p class="lead">{session.statusReason}</p>
+          <SessionFacts session={session} order={reply.order} />
+          <Section title="History">
+            <Timeline lines={listSessionEvents(reply, machines)} />
+          </Section>
+          {reply.refunds.length > 0 && (
+            <Section title="Refunds">
+              <RefundTable refunds={reply.refunds} empty="There is none." />
+            </Section>
+          )}
+          {reply.duplicatePayments.length > 0 && <Duplicates duplicates={reply.duplicatePayments} />}
+          <Callbacks id={id} reply={reply} />
+          {reply.usageLog && <Fees usageLog={reply.usageLog} />}
+        </>
+      )}
+    </LivePage>
+  );
+}
+
+function Verify({ id }: { readonly id: string }) {
+  const { payments } = useSignedIn().hub;
   const recheck = async (): Promise<string> => {
-    const { session: now, verification } = await payments.recheckChargeSession({ sessionId: id });
-    await live.refresh();
-    const status = wordFor(CHARGE_STATUSES, now?.status ?? 0);
+    const { session, verification } = await payments.recheckChargeSession({ sessionId: id });
+    const status = wordFor(CHARGE_STATUSES, session?.status ?? 0);
     return verification
       ? `Answer of the provider: ${verification.outcome}. The session is ${status}.`
       : `The session has no checkout. It is ${status}.`;
   };
   return (
-    <Page
-      title="Session"
-      beside={
-        session && (
-          <>
-            <StatusBadge status={session.status} verified={session.statusVerified} />
-            <EventsLink who={who} object={id} scope={session} />
-          </>
-        )
-      }
-      actions={
-        session && (
-          <>
-            {canCall(who.caller, PaymentService.method.recheckChargeSession) && (
-              <Confirm action="Verify" question="Verify this session with the provider now?" run={recheck}>
-                <p>
-                  The answer settles the session: a paid one becomes <b>success</b>, and one whose payment was
-                  reversed becomes <b>cancelled</b>. The hub also looks for refunds at the provider.
-                </p>
-              </Confirm>
-            )}
-            <RefundForm
-              who={who}
-              session={session}
-              refunds={live.data?.reply.refunds ?? []}
-              order={live.data?.reply.order}
-              onDone={live.refresh}
-            />
-          </>
-        )
-      }
-    >
-      <Loaded live={live}>
-        {({ reply, machines }) => (
-          <>
-            <p class="lead">{reply.session?.statusReason}</p>
-            {reply.session && <SessionFacts session={reply.session} order={reply.order} />}
-            <section aria-labelledby="story">
-              <h2 id="story">History</h2>
-              <Timeline lines={listSessionEvents(reply, machines)} />
-            </section>
-            {reply.refunds.length > 0 && (
-              <section aria-labelledby="refunds">
-                <h2 id="refunds">Refunds</h2>
-                <RefundTable who={who} refunds={reply.refunds} empty="There is none." onDone={live.refresh} />
-              </section>
-            )}
-            {reply.duplicatePayments.length > 0 && (
-              <Duplicates who={who} duplicates={reply.duplicatePayments} onDone={live.refresh} />
-            )}
-            <Callbacks who={who} id={id} reply={reply} />
-            {reply.usageLog && <Fees usageLog={reply.usageLog} />}
-          </>
-        )}
-      </Loaded>
-    </Page>
+    <Confirm action="Verify" question="Verify this session with the provider now?" run={recheck}>
+      <p>
+        The answer settles the session: a paid one becomes <b>success</b>, and one whose payment was reversed
+        becomes <b>cancelled</b>. The hub also looks for refunds at the provider.
+      </p>
+    </Confirm>
   );
 }
 
-type CallbacksProps = {
-  readonly who: SignedIn;
-  readonly id: string;
-  readonly reply: SessionHistory;
-};
+type CallbacksProps = { readonly id: string; readonly reply: SessionHistory };
 
 /** Counts of callbacks; if the timeline does not have all, a link to the full list. */
-function Callbacks({ who, id, reply }: CallbacksProps) {
+function Callbacks({ id, reply }: CallbacksProps) {
+  const { caller } = useSignedIn();
   const { path, query } = useRoute();
   const { callbackCounts, moreCallbacks } = reply;
   const counts = callbackCounts.map(({ state, kept, onlyCounted }) =>
@@ -129,28 +118,26 @@ function Callbacks({ who, id, reply }: CallbacksProps) {
       onlyCounted: Number(onlyCounted),
     }),
   );
-  const mayList = canCall(who.caller, PaymentAdminService.method.listCallbacks);
+  const mayList = canCall(caller, PaymentAdminService.method.listCallbacks);
   return (
-    <section aria-labelledby="callbacks">
-      <h2 id="callbacks">Callbacks</h2>
+    <Section title="Callbacks">
       <p class="muted">{counts.join(', ') || 'No callback has arrived yet.'}</p>
       {mayList && moreCallbacks && query['callbacks'] !== 'all' && (
         <p>
           <a href={linkTo(path, { callbacks: 'all' })}>List all callbacks in the journal</a>
         </p>
       )}
-      {mayList && query['callbacks'] === 'all' && (
-        <AllCallbacks who={who} id={id} after={query['after'] ?? ''} />
-      )}
-    </section>
+      {mayList && query['callbacks'] === 'all' && <AllCallbacks id={id} after={query['after'] ?? ''} />}
+    </Section>
   );
 }
 
-type AllProps = { readonly who: SignedIn; readonly id: string; readonly after: string };
+type AllProps = { readonly id: string; readonly after: string };
 
-function AllCallbacks({ who, id, after }: AllProps) {
+function AllCallbacks({ id, after }: AllProps) {
+  const { hub } = useSignedIn();
   const live = useLive(`${id} ${after}`, EVERY_MS, (signal) =>
-    who.hub.paymentAdmin.listCallbacks({ sessionId: id, pageToken: after }, { signal }),
+    hub.paymentAdmin.listCallbacks({ sessionId: id, pageToken: after }, { signal }),
   );
   return (
     <Loaded live={live}>
@@ -254,8 +241,7 @@ function millisecondsOf(at: Timestamp): number {
 
 function Fees({ usageLog }: { readonly usageLog: UsageLog }) {
   return (
-    <section aria-labelledby="fees">
-      <h2 id="fees">Fees</h2>
+    <Section title="Fees">
       <Table
         caption="Fees of this payment"
         rows={usageLog.fees}
@@ -272,6 +258,6 @@ function Fees({ usageLog }: { readonly usageLog: UsageLog }) {
           In all <Amount money={usageLog.feeTotal} />.
         </p>
       )}
-    </section>
+    </Section>
   );
 }

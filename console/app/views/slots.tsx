@@ -1,4 +1,5 @@
 // Payment slots, with a test of their provider credentials.
+
 import { useState } from 'preact/hooks';
 import {
   PaymentAdminService,
@@ -7,60 +8,55 @@ import {
 import { type Slot, SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { announce } from '../announce.ts';
 import { Badge } from '../components/badge.tsx';
-import { Loaded } from '../components/loaded.tsx';
-import { Page } from '../components/page.tsx';
-import { Table } from '../components/table.tsx';
+import { LivePage } from '../components/page.tsx';
+import { type Column, Table } from '../components/table.tsx';
 import { Moment } from '../components/timestamp.tsx';
 import { explain } from '../explain.ts';
 import { useLive } from '../live.ts';
 import { canCall } from '../permissions.ts';
 import { linkTo } from '../route.ts';
-import type { SignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../signed-in.ts';
 
 const EVERY_MS = 30_000;
 
-export function SlotsView({ who }: { readonly who: SignedIn }) {
-  const live = useLive('slots', EVERY_MS, (signal) => who.hub.paymentAdmin.listSlots({}, { signal }));
-  const mayTest = canCall(who.caller, PaymentAdminService.method.testSlot);
+export function SlotsView() {
+  const { hub, caller } = useSignedIn();
+  const live = useLive('slots', EVERY_MS, (signal) => hub.paymentAdmin.listSlots({}, { signal }));
+  const mayTest = canCall(caller, PaymentAdminService.method.testSlot);
   return (
-    <Page title="Slots">
-      <Loaded live={live}>
-        {({ slots }) => (
-          <Table
-            caption="Payment slots"
-            rows={slots}
-            keyOf={({ slotId }) => slotId}
-            empty={
-              <>
-                There is no slot yet: <code>hubctl slot add</code> makes one with the credentials of a
-                provider.
-              </>
-            }
-            columns={[
-              {
-                title: 'Slot',
-                cell: ({ name }) => <a href={linkTo(['sessions'], { slot: name })}>{name}</a>,
-              },
-              { title: 'State', cell: (slot) => <SlotState slot={slot} /> },
-              { title: 'Gateway', wide: true, cell: ({ gateway }) => gateway },
-              { title: 'Environment', cell: ({ environment }) => ENVIRONMENTS[environment] ?? 'unknown' },
-              {
-                title: 'Provider',
-                kind: 'long',
-                wide: true,
-                cell: ({ baseUrl }) => <code class="value">{baseUrl}</code>,
-              },
-              { title: 'Credentials since', wide: true, cell: ({ rotatedAt }) => <Moment at={rotatedAt} /> },
-              ...(mayTest
-                ? [{ title: 'Provider answers', cell: (slot: Slot) => <Test who={who} slot={slot.name} /> }]
-                : []),
-            ]}
-          />
-        )}
-      </Loaded>
-    </Page>
+    <LivePage title="Slots" live={live}>
+      {({ slots }) => (
+        <Table
+          caption="Payment slots"
+          rows={slots}
+          keyOf={({ slotId }) => slotId}
+          empty={
+            <>
+              There is no slot yet: <code>hubctl slot add</code> makes one with the credentials of a provider.
+            </>
+          }
+          columns={mayTest ? [...COLUMNS, TEST] : COLUMNS}
+        />
+      )}
+    </LivePage>
   );
 }
+
+const COLUMNS: readonly Column<Slot>[] = [
+  { title: 'Slot', cell: ({ name }) => <a href={linkTo(['sessions'], { slot: name })}>{name}</a> },
+  { title: 'State', cell: (slot) => <SlotState slot={slot} /> },
+  { title: 'Gateway', wide: true, cell: ({ gateway }) => gateway },
+  { title: 'Environment', cell: ({ environment }) => ENVIRONMENTS[environment] ?? 'unknown' },
+  {
+    title: 'Provider',
+    kind: 'long',
+    wide: true,
+    cell: ({ baseUrl }) => <code class="value">{baseUrl}</code>,
+  },
+  { title: 'Credentials since', wide: true, cell: ({ rotatedAt }) => <Moment at={rotatedAt} /> },
+];
+
+const TEST: Column<Slot> = { title: 'Provider answers', cell: ({ name }) => <Test slot={name} /> };
 
 const ENVIRONMENTS: Readonly<Record<number, string>> = {
   [SlotEnvironment.SANDBOX]: 'sandbox',
@@ -77,7 +73,8 @@ function SlotState({ slot: { disabledAt } }: { readonly slot: Slot }) {
 }
 
 /** Tests the provider with a read-only call: whether it answers and accepts the credentials. */
-function Test({ who, slot }: { readonly who: SignedIn; readonly slot: string }) {
+function Test({ slot }: { readonly slot: string }) {
+  const { hub } = useSignedIn();
   const [busy, setBusy] = useState(false);
   const [result, setResult] = useState<TestSlotResponse | undefined>();
   const [failure, setFailure] = useState('');
@@ -85,7 +82,7 @@ function Test({ who, slot }: { readonly who: SignedIn; readonly slot: string }) 
     setBusy(true);
     setFailure('');
     try {
-      const reply = await who.hub.paymentAdmin.testSlot({ slot });
+      const reply = await hub.paymentAdmin.testSlot({ slot });
       setResult(reply);
       announce(`${slot}: ${wordOf(reply)}`);
     } catch (error) {

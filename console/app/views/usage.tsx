@@ -1,4 +1,5 @@
 // Payments and fees by currency and day (UTC), and the fee rules.
+
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { PaymentAdminService, type UsageDay } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import type { FeeRule } from '../../../gen/hub/payment/v1/payment_pb.ts';
@@ -10,15 +11,16 @@ import { StateBadge } from '../components/badge.tsx';
 import { BarChart } from '../components/bar-chart.tsx';
 import { Filters } from '../components/filters.tsx';
 import { Loaded } from '../components/loaded.tsx';
-import { Page } from '../components/page.tsx';
+import { Page, Section } from '../components/page.tsx';
 import { scopeFilter, useSlots } from '../components/scope-filters.ts';
 import { Table } from '../components/table.tsx';
 import { Moment } from '../components/timestamp.tsx';
 import { byCurrency, type CurrencyUsage, daysBack } from '../daily-usage.ts';
+import { given } from '../given.ts';
 import { useLive } from '../live.ts';
 import { canCall, isLimited } from '../permissions.ts';
 import { useRoute } from '../route.ts';
-import type { SignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../signed-in.ts';
 
 const EVERY_MS = 60_000;
 
@@ -29,17 +31,18 @@ const PERIODS = [
   ['365', 'last year'],
 ] as const;
 
-export function UsageView({ who }: { readonly who: SignedIn }) {
+export function UsageView() {
+  const { hub, caller } = useSignedIn();
   const { query } = useRoute();
-  const slots = useSlots(who);
-  const slot = query['slot'] ?? slots.only;
+  const slots = useSlots();
+  const { chosen: slot } = slots;
   const span = PERIODS.find(([days]) => days === query['span'])?.[0] ?? '30';
   const live = useLive(`${span} ${slot}`, EVERY_MS, async (signal) => {
     const days = daysBack(Number(span), new Date());
     const [first = new Date()] = days;
-    const reply = await who.hub.paymentAdmin.summarizeUsage(
+    const reply = await hub.paymentAdmin.summarizeUsage(
       {
-        ...(slot && { slot }),
+        ...given({ slot }),
         settledFrom: timestampFromDate(first),
         settledTo: timestampFromDate(new Date(Date.now() + 86_400_000)),
       },
@@ -47,7 +50,7 @@ export function UsageView({ who }: { readonly who: SignedIn }) {
     );
     return byCurrency(days, reply.days);
   });
-  const seesRules = !isLimited(who.caller) && canCall(who.caller, PaymentAdminService.method.listFeeRules);
+  const seesRules = !isLimited(caller) && canCall(caller, PaymentAdminService.method.listFeeRules);
   return (
     <Page title="Usage and fees">
       <Filters
@@ -65,7 +68,7 @@ export function UsageView({ who }: { readonly who: SignedIn }) {
           )
         }
       </Loaded>
-      {seesRules && <FeeRules who={who} />}
+      {seesRules && <FeeRules />}
     </Page>
   );
 }
@@ -74,8 +77,7 @@ function CurrencySection({ usage }: { readonly usage: CurrencyUsage }) {
   const { currency, days, total } = usage;
   const text = (minorUnits: bigint): string => `${decimalText(minorUnits, currency)} ${currency}`;
   return (
-    <section class="card" aria-labelledby={`usage-${currency}`}>
-      <h2 id={`usage-${currency}`}>{currency}</h2>
+    <Section isCard title={currency}>
       <dl class="totals">
         <Total name="Paid" value={text(total.paidMinorUnits)} />
         <Total name="Fees" value={text(total.feeMinorUnits)} />
@@ -98,7 +100,7 @@ function CurrencySection({ usage }: { readonly usage: CurrencyUsage }) {
         <summary>Show as a table</summary>
         <DayTable days={days} currency={currency} />
       </details>
-    </section>
+    </Section>
   );
 }
 
@@ -145,13 +147,11 @@ function DayTable({ days, currency }: { readonly days: readonly UsageDay[]; read
 
 const RULES_EVERY_MS = 120_000;
 
-function FeeRules({ who }: { readonly who: SignedIn }) {
-  const live = useLive('rules', RULES_EVERY_MS, (signal) =>
-    who.hub.paymentAdmin.listFeeRules({}, { signal }),
-  );
+function FeeRules() {
+  const { hub } = useSignedIn();
+  const live = useLive('rules', RULES_EVERY_MS, (signal) => hub.paymentAdmin.listFeeRules({}, { signal }));
   return (
-    <section aria-labelledby="rules">
-      <h2 id="rules">Fee rules</h2>
+    <Section title="Fee rules">
       <Loaded live={live}>
         {({ rules }) => (
           <Table
@@ -171,7 +171,7 @@ function FeeRules({ who }: { readonly who: SignedIn }) {
           />
         )}
       </Loaded>
-    </section>
+    </Section>
   );
 }
 

@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 import { Page } from '../components/page.tsx';
 import { NAV_ENTRIES, navEntriesFor } from '../navigation.ts';
 import { linkTo, useRoute } from '../route.ts';
-import type { SignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../signed-in.ts';
 import { AppsView } from './apps.tsx';
 import { AuditView } from './audit.tsx';
 import { CallbackView } from './callback.tsx';
@@ -29,10 +29,7 @@ import { SessionsView } from './sessions.tsx';
 import { SlotsView } from './slots.tsx';
 import { UsageView } from './usage.tsx';
 
-type WhoProps = { readonly who: SignedIn };
-type OneProps = WhoProps & { readonly id: string };
-
-const LISTS: Readonly<Record<(typeof NAV_ENTRIES)[number]['path'], (props: WhoProps) => VNode>> = {
+const LISTS: Readonly<Record<(typeof NAV_ENTRIES)[number]['path'], () => VNode>> = {
   '': OverviewView,
   sessions: SessionsView,
   orders: OrdersView,
@@ -51,7 +48,7 @@ const LISTS: Readonly<Record<(typeof NAV_ENTRIES)[number]['path'], (props: WhoPr
   audit: AuditView,
 };
 
-const ONES: ReadonlyMap<string, (props: OneProps) => VNode> = new Map([
+const ONES: ReadonlyMap<string, (props: { readonly id: string }) => VNode> = new Map([
   ['sessions', SessionView],
   ['orders', OrderView],
   ['offers', OfferView],
@@ -62,11 +59,12 @@ const ONES: ReadonlyMap<string, (props: OneProps) => VNode> = new Map([
   ['endpoints', EndpointView],
 ]);
 
-export function View({ who }: WhoProps) {
+export function View() {
+  const who = useSignedIn();
   const { path } = useRoute();
   const [name = '', id] = path;
   const One = ONES.get(name);
-  if (path.length === 2 && id !== undefined && One) return <One key={id} who={who} id={id} />;
+  if (path.length === 2 && id !== undefined && One) return <One key={id} id={id} />;
   const place = NAV_ENTRIES.find((each) => each.path === name);
   if (place === undefined || path.length > 1) {
     return (
@@ -85,5 +83,5 @@ export function View({ who }: WhoProps) {
     );
   }
   const List = LISTS[place.path];
-  return <List who={who} />;
+  return <List />;
 }

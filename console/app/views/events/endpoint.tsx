@@ -1,11 +1,12 @@
 // One endpoint: its settings, its state, its deliveries, and what the caller may do with it.
+
 import type { Endpoint } from '../../../../gen/hub/event/v1/event_pb.ts';
 import { DELIVERY_STATES, numberOf } from '../../../../lib/presentation/words.ts';
 import { Facts } from '../../components/facts.tsx';
 import { WholeId } from '../../components/id.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { Page } from '../../components/page.tsx';
+import { LivePage, Section } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
+import { StateTabs } from '../../components/tabs.tsx';
 import { Moment } from '../../components/timestamp.tsx';
 import { DeliveryTable } from '../../events/delivery-table.tsx';
 import { EndpointActions } from '../../events/endpoint-actions.tsx';
@@ -13,7 +14,7 @@ import { EndpointBadge, eventsText, scopeText } from '../../events/endpoint-stat
 import { useKept } from '../../forms/search.ts';
 import { useLive } from '../../live.ts';
 import { linkTo, useRoute } from '../../route.ts';
-import type { SignedIn } from '../../signed-in.ts';
+import { useSignedIn } from '../../signed-in.ts';
 
 const EVERY_MS = 5_000;
 
@@ -23,66 +24,55 @@ const TABS = [
   ['pending', 'Pending', 'No delivery is pending.'],
 ] as const;
 
-export function EndpointView({ who, id }: { readonly who: SignedIn; readonly id: string }) {
-  const { state = '', after = '' } = useRoute().query;
+export function EndpointView({ id }: { readonly id: string }) {
+  const { hub } = useSignedIn();
+  const { state = '', after: pageToken = '' } = useRoute().query;
   const [, , empty] = TABS.find(([name]) => name === state) ?? TABS[0];
   const live = useKept(
-    useLive(JSON.stringify([id, state, after]), EVERY_MS, async (signal) => {
-      const request = { endpointId: id, state: numberOf(DELIVERY_STATES, state), pageToken: after };
+    useLive(JSON.stringify([id, state, pageToken]), EVERY_MS, async (signal) => {
+      const request = { endpointId: id, state: numberOf(DELIVERY_STATES, state), pageToken };
       const [{ endpoint }, page] = await Promise.all([
-        who.hub.events.getEndpoint({ endpointId: id }, { signal }),
-        who.hub.events.listDeliveries(request, { signal }),
+        hub.events.getEndpoint({ endpointId: id }, { signal }),
+        hub.events.listDeliveries(request, { signal }),
       ]);
+      if (endpoint === undefined) throw new Error('the hub returned no endpoint');
       return { endpoint, page };
     }),
   );
-  const endpoint = live.data?.endpoint;
   return (
-    <Page
+    <LivePage
       title="Endpoint"
-      beside={endpoint && <EndpointBadge endpoint={endpoint} />}
-      actions={endpoint && <EndpointActions who={who} endpoint={endpoint} onDone={live.refresh} />}
+      live={live}
+      beside={({ endpoint }) => <EndpointBadge endpoint={endpoint} />}
+      actions={({ endpoint }) => <EndpointActions endpoint={endpoint} />}
     >
-      <Loaded live={live}>
-        {(data) => (
-          <>
-            {data.endpoint && <EndpointFacts endpoint={data.endpoint} />}
-            <section aria-labelledby="deliveries">
-              <h2 id="deliveries">Deliveries</h2>
-              <nav class="tabs" aria-label="State">
-                {TABS.map(([name, title]) => (
-                  <a
-                    key={name}
-                    href={linkTo(['endpoints', id], { state: name })}
-                    aria-current={name === state ? 'true' : undefined}
-                  >
-                    {title}
-                  </a>
-                ))}
-              </nav>
-              <div class={live.isOutdated ? 'outdated' : ''} aria-busy={live.isOutdated}>
-                <DeliveryTable
-                  caption="Deliveries"
-                  deliveries={data.page.deliveries}
-                  empty={empty}
-                  first={[
-                    {
-                      title: 'Event',
-                      cell: ({ eventId, type }) => (
-                        <a class="id" href={linkTo(['events', eventId])} title={eventId}>
-                          <code>{type}</code>
-                        </a>
-                      ),
-                    },
-                  ]}
-                />
-                <Pager next={data.page.nextPageToken} />
-              </div>
-            </section>
-          </>
-        )}
-      </Loaded>
-    </Page>
+      {({ endpoint, page }) => (
+        <>
+          <EndpointFacts endpoint={endpoint} />
+          <Section title="Deliveries">
+            <StateTabs tabs={TABS} state={state} />
+            <div class={live.isOutdated ? 'outdated' : ''} aria-busy={live.isOutdated}>
+              <DeliveryTable
+                caption="Deliveries"
+                deliveries={page.deliveries}
+                empty={empty}
+                first={[
+                  {
+                    title: 'Event',
+                    cell: ({ eventId, type }) => (
+                      <a class="id" href={linkTo(['events', eventId])} title={eventId}>
+                        <code>{type}</code>
+                      </a>
+                    ),
+                  },
+                ]}
+              />
+              <Pager next={page.nextPageToken} />
+            </div>
+          </Section>
+        </>
+      )}
+    </LivePage>
   );
 }
 

@@ -1,9 +1,9 @@
 // One event: its data, and its deliveries to endpoints.
+
 import type { Delivery, Endpoint, Event } from '../../../../gen/hub/event/v1/event_pb.ts';
 import { Facts } from '../../components/facts.tsx';
 import { ShortId, WholeId } from '../../components/id.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { Page } from '../../components/page.tsx';
+import { LivePage, Section } from '../../components/page.tsx';
 import type { Column } from '../../components/table.tsx';
 import { Moment } from '../../components/timestamp.tsx';
 import { DeliveryTable } from '../../events/delivery-table.tsx';
@@ -11,38 +11,33 @@ import { meaningOf } from '../../events/event-types.ts';
 import { mayReplayEvents, ReplayEvent, ReplayToOther } from '../../events/replay-event.tsx';
 import { useLive } from '../../live.ts';
 import { linkTo } from '../../route.ts';
-import type { SignedIn } from '../../signed-in.ts';
+import { useSignedIn } from '../../signed-in.ts';
 
 const EVERY_MS = 3_000;
 
-type EventProps = { readonly who: SignedIn; readonly id: string };
-
-export function EventView({ who, id }: EventProps) {
+export function EventView({ id }: { readonly id: string }) {
+  const { hub } = useSignedIn();
   const live = useLive(id, EVERY_MS, async (signal) => {
     const [{ event, deliveries }, { endpoints }] = await Promise.all([
-      who.hub.events.getEvent({ eventId: id }, { signal }),
-      who.hub.events.listEndpoints({}, { signal }),
+      hub.events.getEvent({ eventId: id }, { signal }),
+      hub.events.listEndpoints({}, { signal }),
     ]);
+    if (event === undefined) throw new Error('the hub returned no event');
     return { event, deliveries, endpoints };
   });
   return (
-    <Page title="Event" beside={live.data?.event && <code>{live.data.event.type}</code>}>
-      <Loaded live={live}>
-        {({ event, ...others }) =>
-          event && (
-            <>
-              <p class="lead">{meaningOf(event.type)}</p>
-              <EventFacts event={event} />
-              <Deliveries who={who} event={event} {...others} onDone={live.refresh} />
-              <section aria-labelledby="data">
-                <h2 id="data">Data</h2>
-                <pre>{JSON.stringify(event.data ?? null, null, 2)}</pre>
-              </section>
-            </>
-          )
-        }
-      </Loaded>
-    </Page>
+    <LivePage title="Event" live={live} beside={({ event }) => <code>{event.type}</code>}>
+      {(data) => (
+        <>
+          <p class="lead">{meaningOf(data.event.type)}</p>
+          <EventFacts event={data.event} />
+          <Deliveries {...data} />
+          <Section title="Data">
+            <pre>{JSON.stringify(data.event.data ?? null, null, 2)}</pre>
+          </Section>
+        </>
+      )}
+    </LivePage>
   );
 }
 
@@ -71,16 +66,13 @@ function EventFacts({ event }: { readonly event: Event }) {
 }
 
 type DeliveriesProps = {
-  readonly who: SignedIn;
   readonly event: Event;
   readonly deliveries: readonly Delivery[];
   readonly endpoints: readonly Endpoint[];
-  /** Reloads the page. */
-  readonly onDone: () => Promise<void>;
 };
 
-function Deliveries({ who, event, deliveries, endpoints, onDone }: DeliveriesProps) {
-  const mayReplay = mayReplayEvents(who);
+function Deliveries({ event, deliveries, endpoints }: DeliveriesProps) {
+  const mayReplay = mayReplayEvents(useSignedIn());
   const byId = new Map(endpoints.map((endpoint) => [endpoint.endpointId, endpoint]));
   const received = new Set(deliveries.map(({ endpointId }) => endpointId));
   const others = endpoints.filter(
@@ -91,17 +83,14 @@ function Deliveries({ who, event, deliveries, endpoints, onDone }: DeliveriesPro
     cell: ({ endpointId }) => {
       const endpoint = byId.get(endpointId);
       if (endpoint === undefined || endpoint.disabledAt !== undefined) return null;
-      return <ReplayEvent who={who} event={event} endpoint={endpoint} onDone={onDone} />;
+      return <ReplayEvent event={event} endpoint={endpoint} />;
     },
   };
   return (
-    <section aria-labelledby="deliveries">
-      <div class="section-head">
-        <h2 id="deliveries">Deliveries</h2>
-        {mayReplay && others.length > 0 && (
-          <ReplayToOther who={who} event={event} endpoints={others} onDone={onDone} />
-        )}
-      </div>
+    <Section
+      title="Deliveries"
+      beside={mayReplay && others.length > 0 && <ReplayToOther event={event} endpoints={others} />}
+    >
       <DeliveryTable
         caption="Deliveries"
         deliveries={deliveries}
@@ -115,7 +104,7 @@ function Deliveries({ who, event, deliveries, endpoints, onDone }: DeliveriesPro
         ]}
         last={mayReplay ? [replay] : []}
       />
-    </section>
+    </Section>
   );
 }
 

@@ -1,72 +1,58 @@
 // Events, newest first.
+
 import type { Event } from '../../../../gen/hub/event/v1/event_pb.ts';
 import { EventService } from '../../../../gen/hub/event/v1/event_service_pb.ts';
-import { Filters } from '../../components/filters.tsx';
 import { ShortId } from '../../components/id.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { Page } from '../../components/page.tsx';
-import { Pager } from '../../components/pager.tsx';
+import { ListPage } from '../../components/page.tsx';
 import { scopeFilter, useApps, useSlots } from '../../components/scope-filters.ts';
-import { SearchResult } from '../../components/search-result.tsx';
 import { Table } from '../../components/table.tsx';
 import { Moment } from '../../components/timestamp.tsx';
 import { TYPE_FILTER } from '../../events/event-types.ts';
 import { useKept } from '../../forms/search.ts';
-import { useLive } from '../../live.ts';
+import { given } from '../../given.ts';
+import { useList } from '../../list.ts';
 import { canCall } from '../../permissions.ts';
 import { linkTo, useRoute } from '../../route.ts';
-import type { SignedIn } from '../../signed-in.ts';
+import { useSignedIn } from '../../signed-in.ts';
 
 const EVERY_MS = 5_000;
 
-export function EventsView({ who }: { readonly who: SignedIn }) {
-  const { type, object, after = '', ...query } = useRoute().query;
+export function EventsView() {
+  const { hub, caller } = useSignedIn();
+  const { query } = useRoute();
   // An event belongs to an app, to a slot or to neither. A limited token filters by one: an app, or the chosen slot.
-  const allApps = useApps(who);
-  const allSlots = useSlots(who);
+  const allApps = useApps();
+  const allSlots = useSlots();
   const apps = { ...allApps, only: query['slot'] ? undefined : allApps.only };
   const slots = { ...allSlots, only: allApps.only === undefined ? allSlots.only : undefined };
   const app = query['app'] ?? apps.only;
   const slot = query['slot'] ?? slots.only;
   const live = useKept(
-    useLive(JSON.stringify([type, object, app, slot, after]), EVERY_MS, (signal) =>
-      who.hub.events.listEvents(
-        {
-          ...(type && { types: [type] }),
-          ...(object && { object }),
-          ...(app && { app }),
-          ...(slot && { slot }),
-          pageToken: after,
-        },
-        { signal },
-      ),
-    ),
+    useList({
+      everyMs: EVERY_MS,
+      scope: [app, slot],
+      load: ({ query: { type, object }, pageToken }, options) =>
+        hub.events.listEvents(
+          { ...(type && { types: [type] }), ...given({ object, app, slot }), pageToken },
+          options,
+        ),
+    }),
   );
-  const mayOpen = canCall(who.caller, EventService.method.getEvent);
+  const mayOpen = canCall(caller, EventService.method.getEvent);
   return (
-    <Page title="Events">
-      <Filters
-        filters={[
-          { name: 'object', label: 'Object', placeholder: 'id, such as lic_…' },
-          TYPE_FILTER,
-          ...(apps.names.length > 0 ? [scopeFilter('app', 'App', apps)] : []),
-          ...(slots.names.length > 0 ? [scopeFilter('slot', 'Slot', slots)] : []),
-        ]}
-      />
-      <Loaded live={live}>
-        {({ events, nextPageToken }) => (
-          <SearchResult
-            what="event"
-            count={events.length}
-            hasMore={nextPageToken !== ''}
-            isOutdated={live.isOutdated}
-          >
-            <EventTable events={events} mayOpen={mayOpen} />
-            <Pager next={nextPageToken} />
-          </SearchResult>
-        )}
-      </Loaded>
-    </Page>
+    <ListPage
+      title="Events"
+      live={live}
+      filters={[
+        { name: 'object', label: 'Object', placeholder: 'id, such as lic_…' },
+        TYPE_FILTER,
+        ...(apps.names.length > 0 ? [scopeFilter('app', 'App', apps)] : []),
+        ...(slots.names.length > 0 ? [scopeFilter('slot', 'Slot', slots)] : []),
+      ]}
+      search={{ what: 'event', rows: ({ events }) => events }}
+    >
+      {({ events }) => <EventTable events={events} mayOpen={mayOpen} />}
+    </ListPage>
   );
 }
 

@@ -1,11 +1,11 @@
 // One offer: the terms of a version, and what the caller may do with it.
+
 import type { LicenseGrant, Offer, OfferTerms } from '../../../../gen/hub/order/v1/order_pb.ts';
 import { grantText, summarizeGrant } from '../../../../lib/presentation/order-text.ts';
 import { REFUND_POLICIES, wordFor } from '../../../../lib/presentation/words.ts';
 import { Facts, pairFacts } from '../../components/facts.tsx';
 import { WholeId } from '../../components/id.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { Page } from '../../components/page.tsx';
+import { LivePage } from '../../components/page.tsx';
 import { limitsText } from '../../components/seats.tsx';
 import { Moment } from '../../components/timestamp.tsx';
 import { useLive } from '../../live.ts';
@@ -13,37 +13,34 @@ import { OfferActions } from '../../orders/offer-actions.tsx';
 import { OfferBadge, Prices } from '../../orders/offer-text.tsx';
 import { refundChoices } from '../../orders/offer-values.ts';
 import { linkTo, useRoute } from '../../route.ts';
-import type { SignedIn } from '../../signed-in.ts';
+import { useSignedIn } from '../../signed-in.ts';
 
 const EVERY_MS = 15_000;
 
-export function OfferView({ who, id }: { readonly who: SignedIn; readonly id: string }) {
+export function OfferView({ id }: { readonly id: string }) {
+  const { hub } = useSignedIn();
   const asked = Number(/^\d{1,9}$/.exec(useRoute().query['version'] ?? '')?.[0] ?? 0);
   const live = useLive(`${id} ${asked}`, EVERY_MS, async (signal) => {
-    const get = (version: number) => who.hub.offers.getOffer({ offer: id, version }, { signal });
-    const [current, shown] = await Promise.all([get(0), get(asked)]);
-    return { current: current.offer, shown: shown.offer };
+    const get = (version: number) => hub.offers.getOffer({ offer: id, version }, { signal });
+    const [{ offer: current }, { offer: shown }] = await Promise.all([get(0), get(asked)]);
+    if (current === undefined || shown === undefined) throw new Error('the hub returned no offer');
+    return { current, shown };
   });
-  const current = live.data?.current;
   return (
-    <Page
+    <LivePage
       title="Offer"
-      beside={current && <OfferBadge offer={current} />}
-      actions={current && <OfferActions who={who} offer={current} onDone={live.refresh} />}
+      live={live}
+      beside={({ current }) => <OfferBadge offer={current} />}
+      actions={({ current }) => <OfferActions offer={current} />}
     >
-      <Loaded live={live}>
-        {(data) =>
-          data.current &&
-          data.shown && (
-            <>
-              <p class="lead">{data.shown.terms?.name}</p>
-              <OfferFacts offer={data.shown} />
-              <Versions shown={data.shown.version} newest={data.current.version} id={id} />
-            </>
-          )
-        }
-      </Loaded>
-    </Page>
+      {({ current, shown }) => (
+        <>
+          <p class="lead">{shown.terms?.name}</p>
+          <OfferFacts offer={shown} />
+          <Versions shown={shown.version} newest={current.version} id={id} />
+        </>
+      )}
+    </LivePage>
   );
 }
 

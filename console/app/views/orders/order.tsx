@@ -5,8 +5,7 @@ import { Amount } from '../../components/amount.tsx';
 import { StateBadge } from '../../components/badge.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { ShortId, WholeId } from '../../components/id.tsx';
-import { Loaded } from '../../components/loaded.tsx';
-import { Page } from '../../components/page.tsx';
+import { LivePage, Section } from '../../components/page.tsx';
 import { Moment } from '../../components/timestamp.tsx';
 import { EventsLink } from '../../events/events-link.tsx';
 import { sentence } from '../../explain.ts';
@@ -15,39 +14,35 @@ import { OrderChain } from '../../orders/order-chain.tsx';
 import { loadOrder, type OrderFacts } from '../../orders/order-facts.ts';
 import { RetryOrder } from '../../orders/retry-order.tsx';
 import { linkTo } from '../../route.ts';
-import type { SignedIn } from '../../signed-in.ts';
+import { useSignedIn } from '../../signed-in.ts';
 
 const EVERY_MS = 10_000;
 
-export function OrderView({ who, id }: { readonly who: SignedIn; readonly id: string }) {
+export function OrderView({ id }: { readonly id: string }) {
+  const who = useSignedIn();
   const live = useLive(id, EVERY_MS, (signal) => loadOrder(who, id, signal));
-  const order = live.data?.order;
   return (
-    <Page
+    <LivePage
       title="Order"
-      beside={
-        order && (
-          <>
-            <StateBadge of={ORDER_STATES} state={order.state} />
-            <EventsLink who={who} object={order.orderId} scope={{ slot: order.slot }} />
-          </>
-        )
-      }
-      actions={live.data && <RetryOrder who={who} facts={live.data} onDone={live.refresh} />}
+      live={live}
+      beside={({ order }) => (
+        <>
+          <StateBadge of={ORDER_STATES} state={order.state} />
+          <EventsLink object={order.orderId} scope={{ slot: order.slot }} />
+        </>
+      )}
+      actions={(facts) => <RetryOrder facts={facts} />}
     >
-      <Loaded live={live}>
-        {(facts) => (
-          <>
-            {facts.order.reason !== '' && <p class="lead">{sentence(facts.order.reason)}</p>}
-            <SoldFacts facts={facts} />
-            <section aria-labelledby="chain">
-              <h2 id="chain">From the payment to the machines</h2>
-              <OrderChain facts={facts} />
-            </section>
-          </>
-        )}
-      </Loaded>
-    </Page>
+      {(facts) => (
+        <>
+          {facts.order.reason !== '' && <p class="lead">{sentence(facts.order.reason)}</p>}
+          <SoldFacts facts={facts} />
+          <Section title="From the payment to the machines">
+            <OrderChain facts={facts} />
+          </Section>
+        </>
+      )}
+    </LivePage>
   );
 }
 

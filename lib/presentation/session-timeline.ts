@@ -52,31 +52,18 @@ export type SessionEvent = {
  */
 export function listSessionEvents(reply: SessionHistory, machines: readonly Seat[] = []): SessionEvent[] {
   const { session, callbacks, verifications, usageLogs, duplicatePayments, refunds } = reply;
-  const lines: SessionEvent[] = [
-    {
-      at: session?.createdAt,
-      kind: 'session',
-      what: 'created',
-      detail: `${moneyText(session?.amount)} through ${session?.slot} (${session?.gateway})`,
-    },
-    ...callbacks.map(
-      ({ callbackId, receivedAt, fields }): SessionEvent => ({
-        at: receivedAt,
-        kind: 'callback',
-        what: 'callback',
-        detail: `${callbackId}: ${essentials(fields)}`,
-      }),
+  const [waiting, finished] = [callbacks.filter(isWaiting), callbacks.filter((each) => !isWaiting(each))];
+  const through = `${moneyText(session?.amount)} through ${session?.slot} (${session?.gateway})`;
+  const events = [
+    event('session', session?.createdAt, 'created', through),
+    ...callbacks.map(({ callbackId, receivedAt, fields }) =>
+      event('callback', receivedAt, 'callback', `${callbackId}: ${essentials(fields)}`),
     ),
     ...callbacks.flatMap(({ callbackId, replayedAt }) =>
-      replayedAt.map((at): SessionEvent => ({ at, kind: 'callback', what: 'replayed', detail: callbackId })),
+      replayedAt.map((at) => event('callback', at, 'replayed', callbackId)),
     ),
-    ...verifications.map(
-      ({ askedAt, operation, outcome, detail, durationMs }): SessionEvent => ({
-        at: askedAt,
-        kind: 'request',
-        what: `request: ${operation}`,
-        detail: `${outcome} after ${durationMs} ms: ${detail}`,
-      }),
+    ...verifications.map(({ askedAt, operation, outcome, detail, durationMs }) =>
+      event('request', askedAt, `request: ${operation}`, `${outcome} after ${durationMs} ms: ${detail}`),
     ),
     ...statuses(reply),
     ...refunds.map(refundLine),
@@ -85,31 +72,32 @@ export function listSessionEvents(reply: SessionHistory, machines: readonly Seat
     ...orderLines(reply.order),
     ...machines.map(machineLine),
     ...duplicatePayments.flatMap(duplicateLines),
-    ...callbacks
-      .filter(({ finishedAt }) => finishedAt !== undefined)
-      .map(
-        (callback): SessionEvent => ({
-          at: callback.finishedAt,
-          kind: 'outcome',
-          what: outcomeOf(callback),
-          detail: `${callback.callbackId} at attempt ${callback.attempts}: ${callback.reason}`,
-        }),
-      ),
+    ...finished.map((callback) => {
+      const { finishedAt, callbackId, attempts, reason } = callback;
+      const detail = `${callbackId} at attempt ${attempts}: ${reason}`;
+      return event('outcome', finishedAt, outcomeOf(callback), detail);
+    }),
   ];
-  // A stable sort keeps the causal order.
-  const sorted = lines.sort((one, other) => milliseconds(one.at) - milliseconds(other.at));
-  const waiting = callbacks.filter(({ finishedAt }) => finishedAt === undefined);
   return [
-    ...sorted,
-    ...waiting.map(
-      ({ callbackId, reason, attempts }): SessionEvent => ({
-        at: undefined,
-        kind: 'waiting',
-        what: 'waiting',
-        detail: `${callbackId} after ${attempts} attempts: ${reason}`,
-      }),
+    // A stable sort keeps the causal order.
+    ...events.sort((one, other) => milliseconds(one.at) - milliseconds(other.at)),
+    ...waiting.map(({ callbackId, reason, attempts }) =>
+      event('waiting', undefined, 'waiting', `${callbackId} after ${attempts} attempts: ${reason}`),
     ),
   ];
+}
+
+function event(
+  kind: SessionEvent['kind'],
+  at: SessionEvent['at'],
+  what: string,
+  detail: string,
+): SessionEvent {
+  return { at, kind, what, detail };
+}
+
+function isWaiting({ finishedAt }: Callback): boolean {
+  return finishedAt === undefined;
 }
 
 /** The suffix of a status that the provider has not confirmed. */
@@ -145,7 +133,7 @@ function outcomeOf({ state, sessionStatus }: Callback): string {
 function statusLine({ at, to, verified, reason, callbackId }: StatusChange): SessionEvent {
   const what = wordFor(CHARGE_STATUSES, to);
   const by = callbackId === '' ? '' : `, by ${callbackId}`;
-  return { at, kind: 'status', what, detail: `${reason}${by}${unconfirmedText(what, verified)}` };
+  return event('status', at, what, `${reason}${by}${unconfirmedText(what, verified)}`);
 }
 
 /** Adds the current status, unless the last change has it. */
@@ -155,25 +143,20 @@ function statuses({ session, statusChanges }: SessionHistory): SessionEvent[] {
   if (session === undefined || (last?.to === session.status && last.reason === session.statusReason))
     return lines;
   const what = wordFor(CHARGE_STATUSES, session.status);
-  return [...lines, { at: session.statusChangedAt, kind: 'status', what, detail: session.statusReason }];
+  return [...lines, event('status', session.statusChangedAt, what, session.statusReason)];
 }
 
 function usageLines(entry: UsageLog): SessionEvent[] {
-  const { settledAt: at, usageLogId, kind, reversesUsageLogId } = entry;
-  const line = (what: string, detail: string): SessionEvent => ({ at, kind: 'money', what, detail });
-  if (kind === USAGE_KINDS.reversal) {
-    return [line('reversed', `${usageLogId}: ${moneyText(entry.amount)}, reverses ${reversesUsageLogId}`)];
-  }
+  const { settledAt, usageLogId, kind, reversesUsageLogId, gatewayTransactionId } = entry;
+  const line = (what: string, detail: string): SessionEvent => event('money', settledAt, what, detail);
+  const paid = `${usageLogId}: ${moneyText(entry.amount)}`;
+  if (kind === USAGE_KINDS.reversal) return [line('reversed', `${paid}, reverses ${reversesUsageLogId}`)];
   if (kind === USAGE_KINDS.refund) {
-    const by = `provider refund ${entry.gatewayTransactionId}`;
-    return [line('refunded', `${usageLogId}: ${moneyText(entry.amount)}, ${by}`)];
+    return [line('refunded', `${paid}, provider refund ${gatewayTransactionId}`)];
   }
   const what = kind === USAGE_KINDS.later_payment ? 'paid again' : 'usage log';
   return [
-    line(
-      what,
-      `${usageLogId}: ${moneyText(entry.amount)}, provider transaction ${entry.gatewayTransactionId}`,
-    ),
+    line(what, `${paid}, provider transaction ${gatewayTransactionId}`),
     ...entry.fees.map(({ rule, ruleVersion, amount }) =>
       line('fee', `${moneyText(amount)} by ${rule}, version ${ruleVersion}`),
     ),
@@ -185,12 +168,8 @@ function refundLine({ createdAt, kind, origin, refundId, amount, reason, ...refu
   const began = origin === REFUND_ORIGINS.hub ? 'requested' : 'found';
   const state = refund.state === REFUND_STATES.pending ? refund.stateReason : '';
   const why = [reason, state].filter((text) => text !== '').join('; ');
-  return {
-    at: createdAt,
-    kind: 'money',
-    what: `${wordFor(REFUND_KINDS, kind)} ${began}`,
-    detail: `${refundId}: ${moneyText(amount)}${why && `, ${why}`}`,
-  };
+  const what = `${wordFor(REFUND_KINDS, kind)} ${began}`;
+  return event('money', createdAt, what, `${refundId}: ${moneyText(amount)}${why && `, ${why}`}`);
 }
 
 function refundEndLines(refund: Refund): SessionEvent[] {
@@ -198,39 +177,20 @@ function refundEndLines(refund: Refund): SessionEvent[] {
   const what = `${wordFor(REFUND_KINDS, kind)} ${wordFor(REFUND_STATES, state)}`;
   const review = reviewReason && `; review: ${reviewReason}`;
   return [
-    ...(finishedAt
-      ? [{ at: finishedAt, kind: 'money', what, detail: `${refundId}: ${stateReason}${review}` } as const]
-      : []),
-    ...(reviewedAt
-      ? [
-          {
-            at: reviewedAt,
-            kind: 'money',
-            what: 'refund reviewed',
-            detail: `${refundId}: ${resolution}`,
-          } as const,
-        ]
-      : []),
+    ...(finishedAt ? [event('money', finishedAt, what, `${refundId}: ${stateReason}${review}`)] : []),
+    ...(reviewedAt ? [event('money', reviewedAt, 'refund reviewed', `${refundId}: ${resolution}`)] : []),
   ];
 }
 
 function orderLines(order: Order | undefined): SessionEvent[] {
   if (order === undefined) return [];
   const { orderId, state, reason, createdAt, fulfilledAt, refundedAt, licenses } = order;
-  const line = (at: Timestamp | undefined, what: string, detail: string): SessionEvent => ({
-    at,
-    kind: 'order',
-    what,
-    detail: `${orderId}: ${detail}`,
-  });
+  const line = (at: Timestamp | undefined, what: string, detail: string): SessionEvent =>
+    event('order', at, what, `${orderId}: ${detail}`);
   if (state === ORDER_STATES.blocked) return [line(createdAt, 'order blocked', reason)];
-  const isRefunded = state === ORDER_STATES.refunded;
-  const refunds = isRefunded
-    ? [
-        line(refundedAt, 'order refunded', reason),
-        ...licenses.flatMap((each) => takenLines(refundedAt, each)),
-      ]
-    : [];
+  const taken = licenses.flatMap((license) => takenLines(refundedAt, license));
+  const refunds =
+    state === ORDER_STATES.refunded ? [line(refundedAt, 'order refunded', reason), ...taken] : [];
   if (fulfilledAt === undefined) {
     return [line(createdAt, 'order blocked', 'it was refunded before it was fulfilled'), ...refunds];
   }
@@ -238,9 +198,7 @@ function orderLines(order: Order | undefined): SessionEvent[] {
   return [
     ...(wasBlocked ? [line(createdAt, 'order blocked', 'a later attempt fulfilled it')] : []),
     line(fulfilledAt, 'order fulfilled', soldText(order)),
-    ...licenses.map(
-      (license): SessionEvent => ({ at: fulfilledAt, kind: 'license', ...licenseText(license) }),
-    ),
+    ...licenses.map((license) => licenseLine(fulfilledAt, license)),
     ...refunds,
   ];
 }
@@ -251,27 +209,22 @@ function takenLines(at: Timestamp | undefined, license: OrderLicense): SessionEv
   const takenBack = wordFor(TAKEN_BACK, license.takenBack);
   if (takenBack === 'kept') return [];
   const taken = takenText({ takenBack, seatsTaken, timeTakenMs: Number(timeTakenMs) });
-  if (takenBack !== 'undone') return [{ at, kind: 'license', what: `license ${taken}`, detail: licenseId }];
-  return [{ at, kind: 'license', what: 'taken back', detail: `${licenseId}: ${taken}` }];
+  if (takenBack !== 'undone') return [event('license', at, `license ${taken}`, licenseId)];
+  return [event('license', at, 'taken back', `${licenseId}: ${taken}`)];
 }
 
-function licenseText(license: OrderLicense): { what: string; detail: string } {
+function licenseLine(at: Timestamp, license: OrderLicense): SessionEvent {
   const { licenseId, issued, seatsAdded, expiresBefore, expiresAfter } = license;
-  if (issued) return { what: 'license issued', detail: licenseId };
-  if (seatsAdded > 0) return { what: 'seats added', detail: `${licenseId}: ${seatsAdded}` };
+  if (issued) return event('license', at, 'license issued', licenseId);
+  if (seatsAdded > 0) return event('license', at, 'seats added', `${licenseId}: ${seatsAdded}`);
   const before = expiresBefore ? `, before ${dayOf(expiresBefore)}` : '';
   const expiry = expiresAfter ? `: expires ${dayOf(expiresAfter)}${before}` : '';
-  return { what: 'license renewed', detail: `${licenseId}${expiry}` };
+  return event('license', at, 'license renewed', `${licenseId}${expiry}`);
 }
 
 function machineLine({ activatedAt, machineLabel, machineFingerprint, licenseId }: Seat): SessionEvent {
   const machine = machineLabel || machineFingerprint;
-  return {
-    at: activatedAt,
-    kind: 'machine',
-    what: 'machine activated',
-    detail: `${machine} with ${licenseId}`,
-  };
+  return event('machine', activatedAt, 'machine activated', `${machine} with ${licenseId}`);
 }
 
 /** `2026-12-31` in UTC */
@@ -282,10 +235,9 @@ function dayOf(at: Timestamp): string {
 function duplicateLines(duplicate: DuplicatePayment): SessionEvent[] {
   const { foundAt, resolvedAt, duplicatePaymentId, resolution, amount, gatewayTransactionId } = duplicate;
   const found = `${duplicatePaymentId}: ${moneyText(amount)}, provider transaction ${gatewayTransactionId}`;
-  const lines: SessionEvent[] = [{ at: foundAt, kind: 'money', what: 'duplicate payment', detail: found }];
+  const lines = [event('money', foundAt, 'duplicate payment', found)];
   if (resolvedAt === undefined) return lines;
-  const handled = `${duplicatePaymentId}: ${resolution}`;
-  return [...lines, { at: resolvedAt, kind: 'money', what: 'duplicate handled', detail: handled }];
+  return [...lines, event('money', resolvedAt, 'duplicate handled', `${duplicatePaymentId}: ${resolution}`)];
 }
 
 function moneyText(money: Money | undefined): string {

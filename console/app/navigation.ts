@@ -11,7 +11,7 @@ import { OrderService } from '../../gen/hub/order/v1/order_service_pb.ts';
 import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
 import { RefundService } from '../../gen/hub/payment/v1/refund_service_pb.ts';
-import { canCall, canSeeOrders, isLimited } from './permissions.ts';
+import { canSeeOrders } from './permissions.ts';
 import type { SignedIn } from './signed-in.ts';
 
 export type NavEntry = {
@@ -41,11 +41,11 @@ export const NAV_ENTRIES = [
 ] as const satisfies readonly NavEntry[];
 
 /** The entries that the caller may open. */
-export function navEntriesFor({ caller }: SignedIn): readonly NavEntry[] {
+export function navEntriesFor({ caller, may, isLimited }: SignedIn): readonly NavEntry[] {
   return NAV_ENTRIES.filter(({ path, needs }) => {
     // A limited token may list only the callbacks of one session, which that session's page shows.
-    if (path === 'callbacks' && isLimited(caller)) return false;
+    if (path === 'callbacks' && isLimited) return false;
     if (path === 'orders') return canSeeOrders(caller);
-    return needs === undefined || canCall(caller, needs);
+    return needs === undefined || may(needs);
   });
 }

@@ -9,8 +9,7 @@ import { type Callback, CallbackState, ChargeStatus } from '../../gen/hub/paymen
 import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
 import { checkHealth, type HealthProblem } from '../../lib/presentation/health.ts';
 import { createReading } from '../../lib/presentation/metric-reading.ts';
-import { spanText } from './components/timestamp.tsx';
-import { canCall, isLimited } from './permissions.ts';
+import { spanText } from './components/inline.tsx';
 import { linkTo } from './route.ts';
 import type { SignedIn } from './signed-in.ts';
 
@@ -49,9 +48,11 @@ const LONG_MS = 10 * 60_000;
 /** A larger difference makes it hard to compare times with logs. */
 const SKEW_MS = 30_000;
 
-export async function loadOverview({ hub, caller }: SignedIn, signal: AbortSignal): Promise<Overview> {
-  const sees = (method: Parameters<typeof canCall>[1]): boolean =>
-    !isLimited(caller) && canCall(caller, method);
+export async function loadOverview(
+  { hub, may, isLimited }: SignedIn,
+  signal: AbortSignal,
+): Promise<Overview> {
+  const sees: SignedIn['may'] = (method) => !isLimited && may(method);
   const seesCallbacks = sees(PaymentAdminService.method.listCallbacks);
   const list = async (state: CallbackState): Promise<Callback[]> => {
     if (!seesCallbacks) return [];

@@ -1,11 +1,20 @@
 // Signs in and out. The token stays in memory or, on request, in this tab's session storage.
+import type { DescMethod } from '@bufbuild/protobuf';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { GetCallerResponse } from '../../gen/hub/access/v1/access_service_pb.ts';
 import { connect, type Hub } from './hub.ts';
+import { canCall, isLimited } from './permissions.ts';
 import { createState } from './state.ts';
 
-export type SignedIn = { readonly hub: Hub; readonly caller: GetCallerResponse };
+export type SignedIn = {
+  readonly hub: Hub;
+  readonly caller: GetCallerResponse;
+  /** Whether the caller may call the method for at least one app or slot. */
+  readonly may: (method: DescMethod) => boolean;
+  /** Whether the token is limited to certain apps or slots. */
+  readonly isLimited: boolean;
+};
 
 /** Undefined when signed out. */
 export const signedIn = createState<SignedIn | undefined>(undefined);
@@ -36,7 +45,8 @@ export async function signIn(token: string | undefined, keepForTab: boolean): Pr
   });
   if (keepForTab && token !== undefined) sessionStorage.setItem(KEY, token);
   signOutReason.set('');
-  signedIn.set({ hub, caller });
+  const may = (method: DescMethod): boolean => canCall(caller, method);
+  signedIn.set({ hub, caller, may, isLimited: isLimited(caller) });
 }
 
 export function signOut(reason = ''): void {

@@ -4,7 +4,7 @@ import uPlot from 'uplot';
 import { minorDigits } from '../../../lib/presentation/money.ts';
 import { useValue } from '../state.ts';
 import { theme } from '../theme.ts';
-import { decimalText } from './amount.tsx';
+import { decimalText } from './inline.tsx';
 
 export type BarChartProps = {
   readonly title: string;

@@ -1,10 +1,8 @@
 // A table of callbacks.
 import type { Callback } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { CALLBACK_STATES } from '../../../lib/presentation/words.ts';
-import { StateBadge } from './badge.tsx';
-import { ShortId } from './id.tsx';
+import { Moment, ShortId, StateBadge } from './inline.tsx';
 import { type Column, Table } from './table.tsx';
-import { Moment } from './timestamp.tsx';
 
 type TableProps = {
   readonly caption?: string;

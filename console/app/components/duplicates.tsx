@@ -1,17 +1,15 @@
 // Lists the duplicate payments of a session and marks them as handled.
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import type { DuplicatePayment } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { canCall } from '../permissions.ts';
 import { useSignedIn } from '../signed-in.ts';
-import { Amount } from './amount.tsx';
 import { Confirm } from './confirm.tsx';
+import { Amount, Moment } from './inline.tsx';
 import { Section } from './page.tsx';
 import { Table } from './table.tsx';
-import { Moment } from './timestamp.tsx';
 
 export function Duplicates({ duplicates }: { readonly duplicates: readonly DuplicatePayment[] }) {
-  const { hub, caller } = useSignedIn();
-  const mayResolve = canCall(caller, PaymentAdminService.method.resolveDuplicatePayment);
+  const { hub, may } = useSignedIn();
+  const mayResolve = may(PaymentAdminService.method.resolveDuplicatePayment);
   const resolve = async (duplicatePaymentId: string, resolution: string): Promise<string> => {
     await hub.paymentAdmin.resolveDuplicatePayment({ duplicatePaymentId, resolution });
     return 'The duplicate payment is marked as handled.';

@@ -68,35 +68,19 @@ function Choice({ filter: { label, choices = [], otherwise = '' }, value, onChan
 }
 
 /** Puts what is typed into the address on Enter, or when the field loses the focus. */
-function Text({ filter: { label, placeholder = '', cleaned = trimmed }, value = '', onChange }: InputProps) {
+function Text({ filter, value = '', onChange }: InputProps) {
   // The page renders again with each poll, which must not undo what is typed.
   const [typed, setTyped] = useState(value);
   useEffect(() => setTyped(value), [value]);
-  return (
-    <label>
-      <span>{label}</span>
-      <input
-        type="search"
-        value={typed}
-        placeholder={placeholder}
-        spellcheck={false}
-        autocomplete="off"
-        onInput={(event) => setTyped(event.currentTarget.value)}
-        onChange={(event) => {
-          const text = cleaned(event.currentTarget.value);
-          if (text !== undefined) onChange(text);
-        }}
-      />
-    </label>
-  );
+  const onCommit = (text: string): void => {
+    const found = (filter.cleaned ?? trimmed)(text);
+    if (found !== undefined) onChange(found);
+  };
+  return <TextInput filter={filter} typed={typed} onType={setTyped} onCommit={onCommit} />;
 }
 
 /** Puts what is typed into the address after a pause, and follows the address when something else changes it. */
-function LiveText({
-  filter: { label, placeholder = '', cleaned = trimmed },
-  value = '',
-  onChange,
-}: InputProps) {
+function LiveText({ filter, value = '', onChange }: InputProps) {
   const [typed, setTyped] = useState(value);
   const settled = useDebounced(typed);
   const address = useRef(value);
@@ -107,11 +91,22 @@ function LiveText({
     address.current = value;
   }, [value]);
   useEffect(() => {
-    const text = cleaned(settled);
+    const text = (filter.cleaned ?? trimmed)(settled);
     if (text === undefined || text === address.current) return;
     address.current = text;
     change.current(text);
   }, [settled]);
+  return <TextInput filter={filter} typed={typed} onType={setTyped} />;
+}
+
+type TextInputProps = {
+  readonly filter: Filter;
+  readonly typed: string;
+  readonly onType: (text: string) => void;
+  readonly onCommit?: (text: string) => void;
+};
+
+function TextInput({ filter: { label, placeholder = '' }, typed, onType, onCommit }: TextInputProps) {
   return (
     <label>
       <span>{label}</span>
@@ -121,7 +116,8 @@ function LiveText({
         placeholder={placeholder}
         spellcheck={false}
         autocomplete="off"
-        onInput={(event) => setTyped(event.currentTarget.value)}
+        onInput={(event) => onType(event.currentTarget.value)}
+        onChange={(event) => onCommit?.(event.currentTarget.value)}
       />
     </label>
   );

@@ -3,12 +3,11 @@
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { type Callback, CallbackState } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { CALLBACK_STATES, wordFor } from '../../../lib/presentation/words.ts';
-import { canCall } from '../permissions.ts';
 import { type SignedIn, useSignedIn } from '../signed-in.ts';
 import { Confirm } from './confirm.tsx';
 
-export function mayReplay({ caller }: SignedIn): boolean {
-  return canCall(caller, PaymentAdminService.method.replayCallback);
+export function mayReplay({ may }: SignedIn): boolean {
+  return may(PaymentAdminService.method.replayCallback);
 }
 
 export function Replay({ callback }: { readonly callback: Callback }) {

@@ -1,9 +1,8 @@
-// The filters by slot and by app. A token limited to some of them must always choose one.
+// The filters by slot and by app. A token isLimited to some of them must always choose one.
 import type { DescMethod } from '@bufbuild/protobuf';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { useLive } from '../live.ts';
-import { canCall, isLimited } from '../permissions.ts';
 import { useRoute } from '../route.ts';
 import { useSignedIn } from '../signed-in.ts';
 import { choicesWithAny, type Filter } from './filters.tsx';
@@ -34,20 +33,19 @@ export function useApps(): Scope {
   });
 }
 
-/** @param own those to which the token is limited */
+/** @param own those to which the token is isLimited */
 function useScope(
   name: 'app' | 'slot',
   own: readonly string[],
   method: DescMethod,
   list: (signal: AbortSignal) => Promise<readonly string[]>,
 ): Scope {
-  const { caller } = useSignedIn();
+  const { may, isLimited } = useSignedIn();
   const { query } = useRoute();
-  const limited = isLimited(caller);
   const { data } = useLive(name, EVERY_MS, async (signal) =>
-    !limited && canCall(caller, method) ? list(signal) : own,
+    !isLimited && may(method) ? list(signal) : own,
   );
-  const only = limited ? own[0] : undefined;
+  const only = isLimited ? own[0] : undefined;
   return { names: data ?? own, only, chosen: query[name] ?? only };
 }
 

@@ -4,13 +4,13 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { announce, announcement } from '../announce.ts';
 import { isPaused, lastAnswer } from '../live.ts';
 import { navEntriesFor } from '../navigation.ts';
-import { isLimited, roleName } from '../permissions.ts';
+import { roleName } from '../permissions.ts';
 import { go, linkTo, linkToId, useRoute } from '../route.ts';
 import { signOut, useSignedIn } from '../signed-in.ts';
 import { useValue } from '../state.ts';
 import { THEMES, theme } from '../theme.ts';
 import { Brand } from './brand.tsx';
-import { momentText, zone } from './timestamp.tsx';
+import { momentText, zone } from './inline.tsx';
 
 export function Shell({ children }: { readonly children: ComponentChildren }) {
   return (
@@ -164,14 +164,14 @@ function Choices() {
 }
 
 function Account() {
-  const { caller } = useSignedIn();
+  const { caller, isLimited } = useSignedIn();
   return (
     <div class="account">
       <div>
         <strong>{caller.name}</strong>
         <span class="muted">
           {roleName(caller.role)}
-          {isLimited(caller) && `, limited to ${[...caller.apps, ...caller.slots].join(', ')}`}
+          {isLimited && `, limited to ${[...caller.apps, ...caller.slots].join(', ')}`}
         </span>
       </div>
       <button type="button" class="quiet" onClick={() => signOut()}>

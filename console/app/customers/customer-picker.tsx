@@ -5,14 +5,13 @@ import type { Form } from '../forms/form-state.ts';
 import { useDebounced, useKept } from '../forms/search.ts';
 import { given } from '../given.ts';
 import { useLive } from '../live.ts';
-import { canCall, isLimited } from '../permissions.ts';
 import { type SignedIn, useSignedIn } from '../signed-in.ts';
 
 const SHOWN = 8;
 const EVERY_MS = 60_000;
 
-export function mayPickCustomer({ caller }: SignedIn): boolean {
-  return canCall(caller, CustomerService.method.listCustomers);
+export function mayPickCustomer({ may }: SignedIn): boolean {
+  return may(CustomerService.method.listCustomers);
 }
 
 export type PickerProps = {
@@ -22,13 +21,13 @@ export type PickerProps = {
 };
 
 export function CustomerPicker({ form, app }: PickerProps) {
-  const { hub, caller } = useSignedIn();
+  const { hub, isLimited } = useSignedIn();
   const id = useId();
   const [typed, setTyped] = useState('');
   const search = useDebounced(typed.trim());
   const live = useLive(`${app} ${search}`, EVERY_MS, (signal) =>
     hub.customers.listCustomers(
-      { pageSize: SHOWN + 1, ...given({ search, app: isLimited(caller) ? app : '' }) },
+      { pageSize: SHOWN + 1, ...given({ search, app: isLimited ? app : '' }) },
       { signal },
     ),
   );

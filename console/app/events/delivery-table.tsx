@@ -1,9 +1,8 @@
 // A table of deliveries with their states, attempts and answers.
 import type { Delivery } from '../../../gen/hub/event/v1/event_pb.ts';
 import { DELIVERY_STATES } from '../../../lib/presentation/words.ts';
-import { StateBadge } from '../components/badge.tsx';
+import { Moment, StateBadge } from '../components/inline.tsx';
 import { type Column, Table } from '../components/table.tsx';
-import { Moment } from '../components/timestamp.tsx';
 
 export type DeliveryTableProps = {
   readonly caption: string;

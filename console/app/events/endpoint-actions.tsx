@@ -2,9 +2,8 @@
 import { DeliveryState, type Endpoint } from '../../../gen/hub/event/v1/event_pb.ts';
 import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import { DELIVERY_STATES } from '../../../lib/presentation/words.ts';
-import { StateBadge } from '../components/badge.tsx';
 import { Confirm } from '../components/confirm.tsx';
-import { canCall } from '../permissions.ts';
+import { StateBadge } from '../components/inline.tsx';
 import { linkTo } from '../route.ts';
 import { useSignedIn } from '../signed-in.ts';
 import { EditEndpoint } from './endpoint-form.tsx';
@@ -13,18 +12,17 @@ import { RotateSecret } from './endpoint-secret.tsx';
 type EndpointProps = { readonly endpoint: Endpoint };
 
 export function EndpointActions(props: EndpointProps) {
-  const { caller } = useSignedIn();
+  const { may } = useSignedIn();
   const { method } = EventService;
-  const may = (name: keyof typeof method): boolean => canCall(caller, method[name]);
   const isDisabled = props.endpoint.disabledAt !== undefined;
   return (
     <>
-      {may('testEndpoint') && <Test {...props} />}
-      {may('updateEndpoint') && <EditEndpoint {...props} />}
-      {may('rotateEndpointSecret') && <RotateSecret {...props} />}
-      {may('disableEndpoint') && !isDisabled && <Disable {...props} />}
-      {may('enableEndpoint') && isDisabled && <Enable {...props} />}
-      {may('removeEndpoint') && <Remove {...props} />}
+      {may(method.testEndpoint) && <Test {...props} />}
+      {may(method.updateEndpoint) && <EditEndpoint {...props} />}
+      {may(method.rotateEndpointSecret) && <RotateSecret {...props} />}
+      {may(method.disableEndpoint) && !isDisabled && <Disable {...props} />}
+      {may(method.enableEndpoint) && isDisabled && <Enable {...props} />}
+      {may(method.removeEndpoint) && <Remove {...props} />}
     </>
   );
 }

@@ -1,6 +1,6 @@
 // Shows the secret of an endpoint once, and replaces it.
 import type { Endpoint } from '../../../gen/hub/event/v1/event_pb.ts';
-import { Moment } from '../components/timestamp.tsx';
+import { Moment } from '../components/inline.tsx';
 import { CopyText } from '../forms/copy-text.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { Effect, TextField } from '../forms/fields.tsx';

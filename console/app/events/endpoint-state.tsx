@@ -1,7 +1,6 @@
 // The state of an endpoint as a badge: enabled, failing, or disabled.
 import type { Endpoint } from '../../../gen/hub/event/v1/event_pb.ts';
-import { Badge } from '../components/badge.tsx';
-import { Moment } from '../components/timestamp.tsx';
+import { Badge, Moment } from '../components/inline.tsx';
 
 export function EndpointBadge({ endpoint: { disabledAt, failingSince } }: { readonly endpoint: Endpoint }) {
   if (disabledAt !== undefined) return <Badge tone="bad">disabled</Badge>;

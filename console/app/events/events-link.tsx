@@ -1,22 +1,20 @@
 // A link to the events of an object.
 import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
-import { canCall, isLimited } from '../permissions.ts';
 import { linkTo } from '../route.ts';
 import { useSignedIn } from '../signed-in.ts';
 
 type LinkProps = {
   /** The id of the object. */
   readonly object: string;
-  /** The app or the slot of the object. Without one, tokens that are limited to some cannot list its events. */
+  /** The app or the slot of the object. Without one, tokens that are isLimited to some cannot list its events. */
   readonly scope?: { readonly app?: string; readonly slot?: string };
 };
 
 export function EventsLink({ object, scope }: LinkProps) {
-  const { caller } = useSignedIn();
-  const limited = isLimited(caller);
-  if (!canCall(caller, EventService.method.listEvents) || (limited && scope === undefined)) return null;
+  const { may, isLimited } = useSignedIn();
+  if (!may(EventService.method.listEvents) || (isLimited && scope === undefined)) return null;
   return (
-    <a href={linkTo(['events'], { object, ...(limited && { app: scope?.app, slot: scope?.slot }) })}>
+    <a href={linkTo(['events'], { object, ...(isLimited && { app: scope?.app, slot: scope?.slot }) })}>
       Events
     </a>
   );

@@ -4,13 +4,12 @@ import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { ChoiceField, Effect } from '../forms/fields.tsx';
-import { canCall } from '../permissions.ts';
 import { type SignedIn, useSignedIn } from '../signed-in.ts';
 
 type ReplayProps = { readonly event: Event; readonly endpoint: Endpoint };
 
-export function mayReplayEvents({ caller }: SignedIn): boolean {
-  return canCall(caller, EventService.method.replayEvent);
+export function mayReplayEvents({ may }: SignedIn): boolean {
+  return may(EventService.method.replayEvent);
 }
 
 /** Replays an event to an endpoint that has a delivery of it. */

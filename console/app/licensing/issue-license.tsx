@@ -1,16 +1,14 @@
 // Issues licenses, and shows their keys.
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { periodText } from '../../../lib/presentation/calendar.ts';
-import { ShortId } from '../components/id.tsx';
+import { limitText, ShortId } from '../components/inline.tsx';
 import type { Scope } from '../components/scope-filters.ts';
-import { limitText } from '../components/seats.tsx';
 import { CustomerPicker, mayPickCustomer } from '../customers/customer-picker.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { ChoiceField, Effect, TextField, TimeField } from '../forms/fields.tsx';
 import { FieldError } from '../forms/form-errors.ts';
 import type { Form, Values } from '../forms/form-state.ts';
 import { PeriodFields, readPeriod } from '../forms/period-fields.tsx';
-import { canCall } from '../permissions.ts';
 import { type SignedIn, useSignedIn } from '../signed-in.ts';
 import { type IssueKey, issueRequest } from './issue-request.ts';
 import { KeyTexts } from './license-key.tsx';
@@ -24,8 +22,8 @@ type IssueProps = {
   readonly customer?: { readonly customerId: string; readonly name: string };
 };
 
-export function mayIssue({ caller }: SignedIn): boolean {
-  return canCall(caller, LicenseAdminService.method.issueLicenses);
+export function mayIssue({ may }: SignedIn): boolean {
+  return may(LicenseAdminService.method.issueLicenses);
 }
 
 export function IssueLicense({ apps, customer }: IssueProps) {

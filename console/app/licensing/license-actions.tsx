@@ -2,7 +2,6 @@
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { type License, LicenseState } from '../../../gen/hub/license/v1/license_pb.ts';
 import { mayPickCustomer } from '../customers/customer-picker.tsx';
-import { canCall } from '../permissions.ts';
 import { useSignedIn } from '../signed-in.ts';
 import { EditLicense } from './edit-license.tsx';
 import { Rekey, ShowKey } from './license-key.tsx';
@@ -14,20 +13,20 @@ export function LicenseActions(props: { readonly license: License }) {
   const { license } = props;
   const who = useSignedIn();
   const { method } = LicenseAdminService;
-  const may = (name: keyof typeof method): boolean => canCall(who.caller, method[name]);
+  const { may } = who;
   const isRevoked = license.state === LicenseState.REVOKED;
   const isSuspended = license.suspendedAt !== undefined;
   return (
     <>
-      {may('updateLicense') && <EditLicense {...props} />}
-      {may('renewLicense') && !isRevoked && license.expiresAt && <RenewLicense {...props} />}
-      {may('transferLicense') && mayPickCustomer(who) && <TransferLicense {...props} />}
-      {may('getLicenseKey') && license.keyDerivable && <ShowKey {...props} />}
-      {may('rekeyLicense') && !isRevoked && <Rekey {...props} />}
-      {may('suspendLicense') && !isRevoked && !isSuspended && <Suspend {...props} />}
-      {may('resumeLicense') && isSuspended && <Resume {...props} />}
-      {may('revokeLicense') && !isRevoked && <Revoke {...props} />}
-      {may('reinstateLicense') && isRevoked && <Reinstate {...props} />}
+      {may(method.updateLicense) && <EditLicense {...props} />}
+      {may(method.renewLicense) && !isRevoked && license.expiresAt && <RenewLicense {...props} />}
+      {may(method.transferLicense) && mayPickCustomer(who) && <TransferLicense {...props} />}
+      {may(method.getLicenseKey) && license.keyDerivable && <ShowKey {...props} />}
+      {may(method.rekeyLicense) && !isRevoked && <Rekey {...props} />}
+      {may(method.suspendLicense) && !isRevoked && !isSuspended && <Suspend {...props} />}
+      {may(method.resumeLicense) && isSuspended && <Resume {...props} />}
+      {may(method.revokeLicense) && !isRevoked && <Revoke {...props} />}
+      {may(method.reinstateLicense) && isRevoked && <Reinstate {...props} />}
     </>
   );
 }

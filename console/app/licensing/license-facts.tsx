@@ -2,9 +2,7 @@
 import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
 import { periodText } from '../../../lib/presentation/calendar.ts';
 import { Facts, pairFacts } from '../components/facts.tsx';
-import { WholeId } from '../components/id.tsx';
-import { limitsText, Seats } from '../components/seats.tsx';
-import { Moment } from '../components/timestamp.tsx';
+import { limitsText, Moment, Seats, WholeId } from '../components/inline.tsx';
 import { linkTo } from '../route.ts';
 
 export function LicenseFacts({ license }: { readonly license: License }) {
@@ -32,15 +30,15 @@ export function LicenseFacts({ license }: { readonly license: License }) {
         ['Offline lease', license.leaseDays === undefined ? 'no bound' : `${license.leaseDays} days`],
         ['Valid', validFor && `${periodText(validFor)} from the first activation`],
         ['Expires', !validFor && <Moment key="expires" at={license.expiresAt} none="never" />],
-        ['Grace ends', graceEndsAt && <Moment key="grace" at={graceEndsAt} />],
+        ['Grace ends', graceEndsAt],
         ['Last active', license.lastActiveOn ?? 'never'],
         ['Terms version', license.termsVersion],
-        ['Issued', <Moment key="issued" at={license.createdAt} />],
-        ['Suspended', suspendedAt && <Moment key="suspended" at={suspendedAt} />],
+        ['Issued', license.createdAt],
+        ['Suspended', suspendedAt],
         ['Why suspended', license.suspendReason],
-        ['Revoked', revokedAt && <Moment key="revoked" at={revokedAt} />],
+        ['Revoked', revokedAt],
         ['Reason', license.revokeReason],
-        ...pairFacts(license.metadata).map(([name, value]) => [`Metadata: ${name}`, value] as const),
+        ...pairFacts(license.metadata, 'Metadata: '),
         ['Signed metadata', license.signedMetadata.join(', ')],
       ]}
     />

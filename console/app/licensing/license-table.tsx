@@ -1,11 +1,8 @@
 // A table of licenses.
 import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
 import { LICENSE_STATES } from '../../../lib/presentation/words.ts';
-import { StateBadge } from '../components/badge.tsx';
-import { ShortId } from '../components/id.tsx';
-import { Seats } from '../components/seats.tsx';
+import { Moment, Seats, ShortId, StateBadge } from '../components/inline.tsx';
 import { type Column, Table } from '../components/table.tsx';
-import { Moment } from '../components/timestamp.tsx';
 import { linkTo } from '../route.ts';
 
 type LicenseTableProps = {

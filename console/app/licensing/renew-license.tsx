@@ -2,7 +2,7 @@
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
 import { addPeriod, type CalendarPeriod } from '../../../lib/presentation/calendar.ts';
-import { Moment } from '../components/timestamp.tsx';
+import { Moment } from '../components/inline.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { ChoiceField, Effect, TimeField } from '../forms/fields.tsx';
 import { FieldError } from '../forms/form-errors.ts';

@@ -2,7 +2,6 @@
 import { OfferService } from '../../../gen/hub/order/v1/offer_service_pb.ts';
 import type { Offer } from '../../../gen/hub/order/v1/order_pb.ts';
 import { Confirm } from '../components/confirm.tsx';
-import { canCall } from '../permissions.ts';
 import { useSignedIn } from '../signed-in.ts';
 import { EditOffer } from './offer-form.tsx';
 
@@ -10,14 +9,14 @@ import { EditOffer } from './offer-form.tsx';
 type OfferProps = { readonly offer: Offer };
 
 export function OfferActions(props: OfferProps) {
-  const { caller } = useSignedIn();
+  const { may } = useSignedIn();
   const { method } = OfferService;
   const isArchived = props.offer.archivedAt !== undefined;
   return (
     <>
-      {canCall(caller, method.updateOffer) && <EditOffer {...props} />}
-      {canCall(caller, method.archiveOffer) && !isArchived && <Archive {...props} />}
-      {canCall(caller, method.unarchiveOffer) && isArchived && <Unarchive {...props} />}
+      {may(method.updateOffer) && <EditOffer {...props} />}
+      {may(method.archiveOffer) && !isArchived && <Archive {...props} />}
+      {may(method.unarchiveOffer) && isArchived && <Unarchive {...props} />}
     </>
   );
 }

@@ -1,8 +1,7 @@
 // The prices and the state of an offer.
 import type { Offer } from '../../../gen/hub/order/v1/order_pb.ts';
 import type { Money } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { Amount } from '../components/amount.tsx';
-import { Badge } from '../components/badge.tsx';
+import { Amount, Badge } from '../components/inline.tsx';
 
 export function Prices({ prices }: { readonly prices: readonly Money[] }) {
   return (

@@ -6,7 +6,7 @@ import type { CalendarPeriod } from '../../../lib/presentation/calendar.ts';
 import { formatDecimal } from '../../../lib/presentation/money.ts';
 import { parseDecimal } from '../../../lib/presentation/parse-decimal.ts';
 import { numberOf, REFUND_POLICIES, wordFor } from '../../../lib/presentation/words.ts';
-import { limitText } from '../components/seats.tsx';
+import { limitText } from '../components/inline.tsx';
 import { FieldError } from '../forms/form-errors.ts';
 import { required, type Values } from '../forms/form-state.ts';
 import { readPeriod } from '../forms/period-fields.tsx';

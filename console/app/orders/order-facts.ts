@@ -7,7 +7,6 @@ import type { Offer, Order } from '../../../gen/hub/order/v1/order_pb.ts';
 import { type ChargeSession, ChargeStatus } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { PaymentService } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
 import { firstMachines } from '../../../lib/presentation/first-machines.ts';
-import { canCall } from '../permissions.ts';
 import type { SignedIn } from '../signed-in.ts';
 
 /** What the caller may not see is missing. */
@@ -29,19 +28,19 @@ export function isReversed(session: ChargeSession | undefined): boolean {
 }
 
 export async function loadOrder(who: SignedIn, id: string, signal: AbortSignal): Promise<OrderFacts> {
-  const { hub, caller } = who;
+  const { hub, may } = who;
   const { order } = await hub.orders.getOrder({ order: id }, { signal });
   if (order === undefined) throw new Error('the hub returned no order');
   const { sessionId, offerId, offerVersion } = order;
   const { getLicense } = LicenseAdminService.method;
   const read = async (licenseId: string) =>
     (await hub.licenses.getLicense({ licenseId }, { signal })).license;
-  const shown = canCall(caller, getLicense) ? order.licenses.slice(0, LICENSES) : [];
+  const shown = may(getLicense) ? order.licenses.slice(0, LICENSES) : [];
   const [session, offer, licenses, machines] = await Promise.all([
-    canCall(caller, PaymentService.method.getChargeSession)
+    may(PaymentService.method.getChargeSession)
       ? hub.payments.getChargeSession({ sessionId }, { signal })
       : undefined,
-    canCall(caller, OfferService.method.getOffer)
+    may(OfferService.method.getOffer)
       ? hub.offers.getOffer({ offer: offerId, version: offerVersion }, { signal })
       : undefined,
     Promise.all(shown.map(({ licenseId }) => read(licenseId))),
@@ -58,10 +57,10 @@ export async function loadOrder(who: SignedIn, id: string, signal: AbortSignal):
 
 /** The first machines that activated the licenses of an order; empty for callers that may not see them. */
 export async function machinesOf(
-  { hub, caller }: SignedIn,
+  { hub, may }: SignedIn,
   order: Order | undefined,
   signal: AbortSignal,
 ): Promise<Seat[]> {
-  if (!canCall(caller, LicenseAdminService.method.listSeats)) return [];
+  if (!may(LicenseAdminService.method.listSeats)) return [];
   return firstMachines(order, (request) => hub.licenses.listSeats(request, { signal }));
 }

@@ -2,11 +2,8 @@
 import type { ComponentChildren } from 'preact';
 import type { Order } from '../../../gen/hub/order/v1/order_pb.ts';
 import { ORDER_STATES } from '../../../lib/presentation/words.ts';
-import { Amount } from '../components/amount.tsx';
-import { StateBadge } from '../components/badge.tsx';
-import { ShortId } from '../components/id.tsx';
+import { Amount, Moment, ShortId, StateBadge } from '../components/inline.tsx';
 import { Table } from '../components/table.tsx';
-import { Moment } from '../components/timestamp.tsx';
 import { linkTo } from '../route.ts';
 
 type TableProps = { readonly orders: readonly Order[]; readonly empty: ComponentChildren };

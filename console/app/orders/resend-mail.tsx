@@ -2,12 +2,11 @@
 import type { Mail } from '../../../gen/hub/mail/v1/mail_pb.ts';
 import { MailService } from '../../../gen/hub/mail/v1/mail_service_pb.ts';
 import { Confirm } from '../components/confirm.tsx';
-import { ShortId } from '../components/id.tsx';
-import { canCall } from '../permissions.ts';
+import { ShortId } from '../components/inline.tsx';
 import { type SignedIn, useSignedIn } from '../signed-in.ts';
 
-export function mayResendMails({ caller }: SignedIn): boolean {
-  return canCall(caller, MailService.method.resendMail);
+export function mayResendMails({ may }: SignedIn): boolean {
+  return may(MailService.method.resendMail);
 }
 
 export function ResendMail({ mail: { mailId, orderId } }: { readonly mail: Mail }) {

@@ -3,17 +3,16 @@ import { OrderState } from '../../../gen/hub/order/v1/order_pb.ts';
 import { OrderService } from '../../../gen/hub/order/v1/order_service_pb.ts';
 import { orderedText, summarizeGrant } from '../../../lib/presentation/order-text.ts';
 import { Confirm } from '../components/confirm.tsx';
-import { WithLinks } from '../components/id.tsx';
+import { WithLinks } from '../components/inline.tsx';
 import { sentence } from '../explain.ts';
-import { canCall } from '../permissions.ts';
 import { useSignedIn } from '../signed-in.ts';
 import { isReversed, type OrderFacts } from './order-facts.ts';
 
 /** Nothing for an order that is not blocked or whose payment was reversed, or for a caller who may not retry it. */
 export function RetryOrder({ facts: { order, offer, session } }: { readonly facts: OrderFacts }) {
-  const { hub, caller } = useSignedIn();
+  const { hub, may } = useSignedIn();
   if (order.state !== OrderState.BLOCKED || isReversed(session)) return null;
-  if (!canCall(caller, OrderService.method.retryOrder)) return null;
+  if (!may(OrderService.method.retryOrder)) return null;
   const retry = async (): Promise<string> => {
     const { order: now } = await hub.orders.retryOrder({ order: order.orderId });
     if (now?.state === OrderState.FULFILLED) return 'The order is fulfilled.';

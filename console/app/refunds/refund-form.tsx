@@ -6,12 +6,11 @@ import { RefundService } from '../../../gen/hub/payment/v1/refund_service_pb.ts'
 import { messageOf } from '../../../lib/caught-error.ts';
 import { formatDecimal } from '../../../lib/presentation/money.ts';
 import { parseDecimal } from '../../../lib/presentation/parse-decimal.ts';
-import { decimalText } from '../components/amount.tsx';
+import { decimalText } from '../components/inline.tsx';
 import { sentence } from '../explain.ts';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { TextField } from '../forms/fields.tsx';
 import { FieldError } from '../forms/form-errors.ts';
-import { canCall } from '../permissions.ts';
 import { useSignedIn } from '../signed-in.ts';
 
 type RefundProps = {
@@ -22,12 +21,12 @@ type RefundProps = {
 
 /** Renders nothing if nothing can be refunded, or if the caller may not refund. */
 export function RefundForm({ session, refunds, order }: RefundProps) {
-  const { hub, caller } = useSignedIn();
+  const { hub, may } = useSignedIn();
   const { amount, sessionId, status } = session;
   const currency = amount?.currency ?? '';
   const leftMinor = leftOf(session, refunds);
   if (status !== ChargeStatus.SUCCESS || leftMinor <= 0n) return null;
-  if (!canCall(caller, RefundService.method.createRefund)) return null;
+  if (!may(RefundService.method.createRefund)) return null;
   return (
     <DialogForm
       action="Refund"

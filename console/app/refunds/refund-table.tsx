@@ -2,14 +2,10 @@
 import type { Refund } from '../../../gen/hub/payment/v1/refund_pb.ts';
 import { RefundService } from '../../../gen/hub/payment/v1/refund_service_pb.ts';
 import { REFUND_KINDS, REFUND_ORIGINS, REFUND_STATES, wordFor } from '../../../lib/presentation/words.ts';
-import { Amount } from '../components/amount.tsx';
-import { StateBadge } from '../components/badge.tsx';
 import { Confirm } from '../components/confirm.tsx';
-import { ShortId } from '../components/id.tsx';
+import { Amount, Moment, ShortId, StateBadge } from '../components/inline.tsx';
 import { Table } from '../components/table.tsx';
-import { Moment } from '../components/timestamp.tsx';
 import { sentence } from '../explain.ts';
-import { canCall } from '../permissions.ts';
 import { useSignedIn } from '../signed-in.ts';
 
 type TableProps = { readonly refunds: readonly Refund[]; readonly empty: string };
@@ -40,7 +36,7 @@ export function RefundTable({ refunds, empty }: TableProps) {
 }
 
 function Review({ refund }: { readonly refund: Refund }) {
-  const { hub, caller } = useSignedIn();
+  const { hub, may } = useSignedIn();
   const { refundId, reviewReason, reviewedAt, resolution } = refund;
   if (reviewReason === '') return null;
   if (reviewedAt !== undefined) return <>{resolution}</>;
@@ -51,7 +47,7 @@ function Review({ refund }: { readonly refund: Refund }) {
   return (
     <>
       <p>{sentence(reviewReason)}</p>
-      {canCall(caller, RefundService.method.resolveRefund) && (
+      {may(RefundService.method.resolveRefund) && (
         <Confirm action="Mark as reviewed" question="Mark this refund as reviewed?" asksReason run={resolve}>
           <p>
             {sentence(reviewReason)} This moves no money, and changes no license. Do what is needed first,

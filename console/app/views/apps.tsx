@@ -2,14 +2,11 @@
 
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { type App, type LimitProfile, SigningKeyState } from '../../../gen/hub/license/v1/license_pb.ts';
-import { StateBadge } from '../components/badge.tsx';
+import { limitsText, Moment, StateBadge } from '../components/inline.tsx';
 import { ListPage, Section } from '../components/page.tsx';
-import { limitsText } from '../components/seats.tsx';
 import { Table } from '../components/table.tsx';
-import { Moment } from '../components/timestamp.tsx';
 import { defaultTermsText, EditDefaultTerms } from '../licensing/default-terms.tsx';
 import { useList } from '../list.ts';
-import { canCall } from '../permissions.ts';
 import { linkTo } from '../route.ts';
 import { useSignedIn } from '../signed-in.ts';
 
@@ -20,8 +17,8 @@ const PAGE_SIZE = 20;
 type AppWithProfiles = { readonly app: App; readonly profiles: readonly LimitProfile[] };
 
 export function AppsView() {
-  const { hub, caller } = useSignedIn();
-  const seesProfiles = canCall(caller, LicenseAdminService.method.listLimitProfiles);
+  const { hub, may } = useSignedIn();
+  const seesProfiles = may(LicenseAdminService.method.listLimitProfiles);
   const live = useList({
     everyMs: EVERY_MS,
     load: async ({ pageToken }, options) => {
@@ -54,7 +51,7 @@ export function AppsView() {
 
 function AppSection({ app, profiles }: AppWithProfiles) {
   const { slug, name, signingKeys, createdAt } = app;
-  const mayEdit = canCall(useSignedIn().caller, LicenseAdminService.method.updateApp);
+  const mayEdit = useSignedIn().may(LicenseAdminService.method.updateApp);
   return (
     <Section
       isCard

@@ -1,14 +1,12 @@
 // The audit log: who changed what, newest first.
 
 import { ActorKind, type AuditEntry } from '../../../gen/hub/access/v1/audit_service_pb.ts';
-import { ShortId } from '../components/id.tsx';
+import { Moment, ShortId } from '../components/inline.tsx';
 import { ListPage } from '../components/page.tsx';
 import { Table } from '../components/table.tsx';
-import { Moment } from '../components/timestamp.tsx';
 import { given } from '../given.ts';
-import { useList } from '../list.ts';
+import { TIME_RANGES, useList } from '../list.ts';
 import { useSignedIn } from '../signed-in.ts';
-import { TIME_RANGES } from '../time-ranges.ts';
 
 const EVERY_MS = 10_000;
 

@@ -1,13 +1,11 @@
 // One callback: its outcome, its fields and the verifications that it caused.
 
 import { CALLBACK_STATES, CHARGE_STATUSES, wordFor } from '../../../lib/presentation/words.ts';
-import { Badge, StateBadge } from '../components/badge.tsx';
 import { Facts, pairFacts } from '../components/facts.tsx';
-import { ShortId, WholeId } from '../components/id.tsx';
+import { Badge, Moment, ShortId, StateBadge, WholeId } from '../components/inline.tsx';
 import { LivePage, Section } from '../components/page.tsx';
 import { mayReplay, Replay } from '../components/replay.tsx';
 import { Table } from '../components/table.tsx';
-import { Moment } from '../components/timestamp.tsx';
 import { useLive } from '../live.ts';
 import { useSignedIn } from '../signed-in.ts';
 

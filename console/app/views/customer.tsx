@@ -2,14 +2,12 @@
 
 import type { Customer } from '../../../gen/hub/customer/v1/customer_pb.ts';
 import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
-import { Badge } from '../components/badge.tsx';
 import { Facts, pairFacts } from '../components/facts.tsx';
 import { Filters } from '../components/filters.tsx';
-import { WholeId } from '../components/id.tsx';
+import { Badge, WholeId } from '../components/inline.tsx';
 import { LivePage, Section } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
 import { type Scope, scopeFilter, useApps } from '../components/scope-filters.ts';
-import { Moment } from '../components/timestamp.tsx';
 import { EditCustomer } from '../customers/customer-form.tsx';
 import { EraseCustomer } from '../customers/erase-customer.tsx';
 import { EventsLink } from '../events/events-link.tsx';
@@ -17,7 +15,6 @@ import { given } from '../given.ts';
 import { IssueLicense, mayIssue } from '../licensing/issue-license.tsx';
 import { LicenseTable } from '../licensing/license-table.tsx';
 import { useLive } from '../live.ts';
-import { canCall } from '../permissions.ts';
 import { useRoute } from '../route.ts';
 import { useSignedIn } from '../signed-in.ts';
 
@@ -69,8 +66,8 @@ function CustomerActions({ customer, apps }: ActionsProps) {
   return (
     <>
       {mayIssue(who) && <IssueLicense apps={apps} customer={customer} />}
-      {canCall(who.caller, method.updateCustomer) && <EditCustomer customer={customer} />}
-      {canCall(who.caller, method.eraseCustomer) && <EraseCustomer customer={customer} />}
+      {who.may(method.updateCustomer) && <EditCustomer customer={customer} />}
+      {who.may(method.eraseCustomer) && <EraseCustomer customer={customer} />}
     </>
   );
 }
@@ -84,9 +81,9 @@ function CustomerFacts({ customer }: { readonly customer: Customer }) {
         ['Name', customer.name],
         ['Email', customer.email],
         ['Reference', customer.externalRef],
-        ['Created', <Moment key="created" at={customer.createdAt} />],
-        ['Erased', erasedAt && <Moment key="erased" at={erasedAt} />],
-        ...pairFacts(customer.metadata).map(([name, value]) => [`Metadata: ${name}`, value] as const),
+        ['Created', customer.createdAt],
+        ['Erased', erasedAt],
+        ...pairFacts(customer.metadata, 'Metadata: '),
       ]}
     />
   );

@@ -1,22 +1,21 @@
 // Customers, newest first, with a search as one types.
 
 import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
+import { Moment } from '../components/inline.tsx';
 import { ListPage } from '../components/page.tsx';
 import { scopeFilter, useApps } from '../components/scope-filters.ts';
 import { Table } from '../components/table.tsx';
-import { Moment } from '../components/timestamp.tsx';
 import { CreateCustomer } from '../customers/customer-form.tsx';
 import { useKept } from '../forms/search.ts';
 import { given } from '../given.ts';
 import { useList } from '../list.ts';
-import { canCall } from '../permissions.ts';
 import { linkTo } from '../route.ts';
 import { useSignedIn } from '../signed-in.ts';
 
 const EVERY_MS = 15_000;
 
 export function CustomersView() {
-  const { hub, caller } = useSignedIn();
+  const { hub, may } = useSignedIn();
   const apps = useApps();
   const live = useKept(
     useList({
@@ -34,7 +33,7 @@ export function CustomersView() {
         { name: 'search', label: 'Search', placeholder: 'name, email or reference', isLive: true },
         scopeFilter('app', 'With a license of', apps),
       ]}
-      actions={canCall(caller, CustomerService.method.createCustomer) && <CreateCustomer />}
+      actions={may(CustomerService.method.createCustomer) && <CreateCustomer />}
       search={{ what: 'customer', rows: ({ customers }) => customers }}
     >
       {({ customers }) => (

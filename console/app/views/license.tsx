@@ -4,18 +4,17 @@ import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_s
 import type { Seat } from '../../../gen/hub/license/v1/license_pb.ts';
 import type { ListOrdersResponse } from '../../../gen/hub/order/v1/order_service_pb.ts';
 import { LICENSE_STATES } from '../../../lib/presentation/words.ts';
-import { StateBadge } from '../components/badge.tsx';
 import { Confirm } from '../components/confirm.tsx';
+import { Moment, StateBadge } from '../components/inline.tsx';
 import { LivePage, Section } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
 import { type Column, Table } from '../components/table.tsx';
-import { Moment } from '../components/timestamp.tsx';
 import { EventsLink } from '../events/events-link.tsx';
 import { LicenseActions } from '../licensing/license-actions.tsx';
 import { LicenseFacts } from '../licensing/license-facts.tsx';
 import { useLive } from '../live.ts';
 import { OrderTable } from '../orders/order-table.tsx';
-import { canCall, canSeeOrders } from '../permissions.ts';
+import { canSeeOrders } from '../permissions.ts';
 import { linkTo, useRoute } from '../route.ts';
 import { type SignedIn, useSignedIn } from '../signed-in.ts';
 
@@ -90,7 +89,7 @@ function Orders({ id, page: { orders, nextPageToken } }: OrdersProps) {
   );
 }
 
-function seatColumns({ hub, caller }: SignedIn, withReleased: boolean): Column<Seat>[] {
+function seatColumns({ hub, may }: SignedIn, withReleased: boolean): Column<Seat>[] {
   const release = async ({ seatId }: Seat): Promise<string> => {
     await hub.licenses.releaseSeat({ seatId });
     return 'The seat is released.';
@@ -108,7 +107,7 @@ function seatColumns({ hub, caller }: SignedIn, withReleased: boolean): Column<S
   if (withReleased) {
     columns.push({ title: 'Released', kind: 'named', cell: ({ releasedAt }) => <Moment at={releasedAt} /> });
   }
-  if (canCall(caller, LicenseAdminService.method.releaseSeat)) {
+  if (may(LicenseAdminService.method.releaseSeat)) {
     columns.push({
       title: 'Action',
       cell: (seat) =>

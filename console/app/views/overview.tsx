@@ -1,10 +1,9 @@
 // The overview: the state of the hub and the problems that need an operator.
 
-import { decimalText } from '../components/amount.tsx';
 import { CallbackTable } from '../components/callback-table.tsx';
 import { Facts } from '../components/facts.tsx';
+import { decimalText, spanText } from '../components/inline.tsx';
 import { LivePage, Section } from '../components/page.tsx';
-import { Moment, spanText } from '../components/timestamp.tsx';
 import { useLive } from '../live.ts';
 import {
   callbacksToReview,
@@ -43,7 +42,7 @@ export function OverviewView() {
             <Facts
               facts={[
                 ['Version', seen.version],
-                ['Clock', <Moment key="clock" at={seen.hubTime} />],
+                ['Clock', seen.hubTime],
                 ['Signed in as', `${who.caller.name} (${roleName(who.caller.role)})`],
                 ['Token', who.caller.tokenId && <code>{who.caller.tokenId}</code>],
               ]}

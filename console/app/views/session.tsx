@@ -14,22 +14,28 @@ import {
   type SessionEvent,
 } from '../../../lib/presentation/session-timeline.ts';
 import { CALLBACK_STATES, CHARGE_STATUSES, ORDER_STATES, wordFor } from '../../../lib/presentation/words.ts';
-import { Amount } from '../components/amount.tsx';
-import { StateBadge, StatusBadge, type Tone } from '../components/badge.tsx';
 import { CallbackTable } from '../components/callback-table.tsx';
 import { Confirm } from '../components/confirm.tsx';
 import { Duplicates } from '../components/duplicates.tsx';
 import { Facts, pairFacts } from '../components/facts.tsx';
-import { ShortId, WholeId, WithLinks } from '../components/id.tsx';
+import {
+  Amount,
+  gapText,
+  Moment,
+  ShortId,
+  StateBadge,
+  StatusBadge,
+  type Tone,
+  WholeId,
+  WithLinks,
+} from '../components/inline.tsx';
 import { Loaded } from '../components/loaded.tsx';
 import { LivePage, Section } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
 import { Table } from '../components/table.tsx';
-import { gapText, Moment } from '../components/timestamp.tsx';
 import { EventsLink } from '../events/events-link.tsx';
 import { useLive } from '../live.ts';
 import { machinesOf } from '../orders/order-facts.ts';
-import { canCall } from '../permissions.ts';
 import { RefundForm } from '../refunds/refund-form.tsx';
 import { RefundTable } from '../refunds/refund-table.tsx';
 import { linkTo, useRoute } from '../route.ts';
@@ -59,7 +65,7 @@ export function SessionView({ id }: { readonly id: string }) {
       )}
       actions={({ session, reply }) => (
         <>
-          {canCall(who.caller, PaymentService.method.recheckChargeSession) && <Verify id={id} />}
+          {who.may(PaymentService.method.recheckChargeSession) && <Verify id={id} />}
           <RefundForm session={session} refunds={reply.refunds} order={reply.order} />
         </>
       )}
@@ -108,7 +114,7 @@ type CallbacksProps = { readonly id: string; readonly reply: SessionHistory };
 
 /** Counts of callbacks; if the timeline does not have all, a link to the full list. */
 function Callbacks({ id, reply }: CallbacksProps) {
-  const { caller } = useSignedIn();
+  const { may } = useSignedIn();
   const { path, query } = useRoute();
   const { callbackCounts, moreCallbacks } = reply;
   const counts = callbackCounts.map(({ state, kept, onlyCounted }) =>
@@ -118,7 +124,7 @@ function Callbacks({ id, reply }: CallbacksProps) {
       onlyCounted: Number(onlyCounted),
     }),
   );
-  const mayList = canCall(caller, PaymentAdminService.method.listCallbacks);
+  const mayList = may(PaymentAdminService.method.listCallbacks);
   return (
     <Section title="Callbacks">
       <p class="muted">{counts.join(', ') || 'No callback has arrived yet.'}</p>
@@ -159,8 +165,8 @@ function SessionFacts({ session, order }: FactsProps) {
     <Facts
       facts={[
         ['Session', <WholeId key="id" id={session.sessionId} />],
-        ['Amount', <Amount key="amount" money={session.amount} />],
-        ['Refunded', session.refunded && <Amount key="refunded" money={session.refunded} />],
+        ['Amount', session.amount],
+        ['Refunded', session.refunded],
         ['Sells', session.purchase && soldText(session.purchase)],
         ['For license', session.purchase?.licenseId && <ShortId id={session.purchase.licenseId} />],
         [
@@ -173,11 +179,11 @@ function SessionFacts({ session, order }: FactsProps) {
         ],
         ['Order', session.orderReference],
         ['Slot', `${session.slot} (${session.gateway})`],
-        ['Created', <Moment key="created" at={session.createdAt} />],
-        ['Status since', <Moment key="since" at={session.statusChangedAt} />],
+        ['Created', session.createdAt],
+        ['Status since', session.statusChangedAt],
         ['Risk', riskText(session.riskLevel, session.riskTitle)],
-        ['Held for review since', session.heldAt && <Moment key="held" at={session.heldAt} />],
-        ['Released', session.releasedAt && <Moment key="released" at={session.releasedAt} />],
+        ['Held for review since', session.heldAt],
+        ['Released', session.releasedAt],
         [
           'Merchant transaction',
           session.merchantTransactionId && <code>{session.merchantTransactionId}</code>,
@@ -191,7 +197,7 @@ function SessionFacts({ session, order }: FactsProps) {
           ),
         ],
         ...Object.entries(customer).map(([name, value]) => [`Customer’s ${name}`, value] as const),
-        ...pairFacts(session.metadata).map(([name, value]) => [`Metadata: ${name}`, value] as const),
+        ...pairFacts(session.metadata, 'Metadata: '),
       ]}
     />
   );

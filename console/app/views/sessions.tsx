@@ -1,18 +1,14 @@
 // Charge sessions, newest first.
 
 import { CHARGE_STATUSES, numberOf } from '../../../lib/presentation/words.ts';
-import { Amount } from '../components/amount.tsx';
-import { StatusBadge } from '../components/badge.tsx';
 import { choicesWithAny } from '../components/filters.tsx';
-import { ShortId } from '../components/id.tsx';
+import { Amount, Moment, ShortId, StatusBadge } from '../components/inline.tsx';
 import { ListPage } from '../components/page.tsx';
 import { scopeFilter, useSlots } from '../components/scope-filters.ts';
 import { Table } from '../components/table.tsx';
-import { Moment } from '../components/timestamp.tsx';
 import { given } from '../given.ts';
-import { useList } from '../list.ts';
+import { TIME_RANGES, useList } from '../list.ts';
 import { useSignedIn } from '../signed-in.ts';
-import { TIME_RANGES } from '../time-ranges.ts';
 
 const EVERY_MS = 10_000;
 

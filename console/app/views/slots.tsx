@@ -7,22 +7,20 @@ import {
 } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { type Slot, SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { announce } from '../announce.ts';
-import { Badge } from '../components/badge.tsx';
+import { Badge, Moment } from '../components/inline.tsx';
 import { LivePage } from '../components/page.tsx';
 import { type Column, Table } from '../components/table.tsx';
-import { Moment } from '../components/timestamp.tsx';
 import { explain } from '../explain.ts';
 import { useLive } from '../live.ts';
-import { canCall } from '../permissions.ts';
 import { linkTo } from '../route.ts';
 import { useSignedIn } from '../signed-in.ts';
 
 const EVERY_MS = 30_000;
 
 export function SlotsView() {
-  const { hub, caller } = useSignedIn();
+  const { hub, may } = useSignedIn();
   const live = useLive('slots', EVERY_MS, (signal) => hub.paymentAdmin.listSlots({}, { signal }));
-  const mayTest = canCall(caller, PaymentAdminService.method.testSlot);
+  const mayTest = may(PaymentAdminService.method.testSlot);
   return (
     <LivePage title="Slots" live={live}>
       {({ slots }) => (

@@ -6,19 +6,16 @@ import type { FeeRule } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { feeRuleScope, feeTermsText, percentText } from '../../../lib/presentation/fee-rule.ts';
 import { formatDecimal } from '../../../lib/presentation/money.ts';
 import { FEE_RULE_STATES } from '../../../lib/presentation/words.ts';
-import { decimalText } from '../components/amount.tsx';
-import { StateBadge } from '../components/badge.tsx';
 import { BarChart } from '../components/bar-chart.tsx';
 import { Filters } from '../components/filters.tsx';
+import { decimalText, Moment, StateBadge } from '../components/inline.tsx';
 import { Loaded } from '../components/loaded.tsx';
 import { Page, Section } from '../components/page.tsx';
 import { scopeFilter, useSlots } from '../components/scope-filters.ts';
 import { Table } from '../components/table.tsx';
-import { Moment } from '../components/timestamp.tsx';
 import { byCurrency, type CurrencyUsage, daysBack } from '../daily-usage.ts';
 import { given } from '../given.ts';
 import { useLive } from '../live.ts';
-import { canCall, isLimited } from '../permissions.ts';
 import { useRoute } from '../route.ts';
 import { useSignedIn } from '../signed-in.ts';
 
@@ -32,7 +29,7 @@ const PERIODS = [
 ] as const;
 
 export function UsageView() {
-  const { hub, caller } = useSignedIn();
+  const { hub, may, isLimited } = useSignedIn();
   const { query } = useRoute();
   const slots = useSlots();
   const { chosen: slot } = slots;
@@ -50,7 +47,7 @@ export function UsageView() {
     );
     return byCurrency(days, reply.days);
   });
-  const seesRules = !isLimited(caller) && canCall(caller, PaymentAdminService.method.listFeeRules);
+  const seesRules = !isLimited && may(PaymentAdminService.method.listFeeRules);
   return (
     <Page title="Usage and fees">
       <Filters

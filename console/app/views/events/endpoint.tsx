@@ -3,11 +3,10 @@
 import type { Endpoint } from '../../../../gen/hub/event/v1/event_pb.ts';
 import { DELIVERY_STATES, numberOf } from '../../../../lib/presentation/words.ts';
 import { Facts } from '../../components/facts.tsx';
-import { WholeId } from '../../components/id.tsx';
+import { WholeId } from '../../components/inline.tsx';
 import { LivePage, Section } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { StateTabs } from '../../components/tabs.tsx';
-import { Moment } from '../../components/timestamp.tsx';
 import { DeliveryTable } from '../../events/delivery-table.tsx';
 import { EndpointActions } from '../../events/endpoint-actions.tsx';
 import { EndpointBadge, eventsText, scopeText } from '../../events/endpoint-state.tsx';
@@ -87,11 +86,11 @@ function EndpointFacts({ endpoint }: { readonly endpoint: Endpoint }) {
         ['Limited to', scopeText(endpoint)],
         ['License keys', endpoint.includeKeys ? 'in license.issued' : 'not included'],
         ['Description', endpoint.description],
-        ['Created', <Moment key="created" at={endpoint.createdAt} />],
-        ['Failing since', failingSince && <Moment key="failing" at={failingSince} />],
-        ['Disabled', disabledAt && <Moment key="disabled" at={disabledAt} />],
+        ['Created', endpoint.createdAt],
+        ['Failing since', failingSince],
+        ['Disabled', disabledAt],
         ['Why disabled', endpoint.disabledReason],
-        ['Old secret signs until', previousSecretUntil && <Moment key="until" at={previousSecretUntil} />],
+        ['Old secret signs until', previousSecretUntil],
       ]}
     />
   );

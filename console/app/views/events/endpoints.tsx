@@ -2,22 +2,21 @@
 
 import type { Endpoint } from '../../../../gen/hub/event/v1/event_pb.ts';
 import { EventService } from '../../../../gen/hub/event/v1/event_service_pb.ts';
+import { Moment } from '../../components/inline.tsx';
 import { LivePage } from '../../components/page.tsx';
 import { type Column, Table } from '../../components/table.tsx';
-import { Moment } from '../../components/timestamp.tsx';
 import { AddEndpoint } from '../../events/endpoint-form.tsx';
 import { EndpointState, eventsText, scopeText } from '../../events/endpoint-state.tsx';
 import { useLive } from '../../live.ts';
-import { canCall } from '../../permissions.ts';
 import { linkTo } from '../../route.ts';
 import { useSignedIn } from '../../signed-in.ts';
 
 const EVERY_MS = 10_000;
 
 export function EndpointsView() {
-  const { hub, caller } = useSignedIn();
+  const { hub, may } = useSignedIn();
   const live = useLive('endpoints', EVERY_MS, (signal) => hub.events.listEndpoints({}, { signal }));
-  const mayAdd = canCall(caller, EventService.method.createEndpoint);
+  const mayAdd = may(EventService.method.createEndpoint);
   return (
     <LivePage title="Endpoints" live={live} actions={() => mayAdd && <AddEndpoint />}>
       {({ endpoints }) => (

@@ -2,23 +2,21 @@
 
 import type { Event } from '../../../../gen/hub/event/v1/event_pb.ts';
 import { EventService } from '../../../../gen/hub/event/v1/event_service_pb.ts';
-import { ShortId } from '../../components/id.tsx';
+import { Moment, ShortId } from '../../components/inline.tsx';
 import { ListPage } from '../../components/page.tsx';
 import { scopeFilter, useApps, useSlots } from '../../components/scope-filters.ts';
 import { Table } from '../../components/table.tsx';
-import { Moment } from '../../components/timestamp.tsx';
 import { TYPE_FILTER } from '../../events/event-types.ts';
 import { useKept } from '../../forms/search.ts';
 import { given } from '../../given.ts';
 import { useList } from '../../list.ts';
-import { canCall } from '../../permissions.ts';
 import { linkTo, useRoute } from '../../route.ts';
 import { useSignedIn } from '../../signed-in.ts';
 
 const EVERY_MS = 5_000;
 
 export function EventsView() {
-  const { hub, caller } = useSignedIn();
+  const { hub, may } = useSignedIn();
   const { query } = useRoute();
   // An event belongs to an app, to a slot or to neither. A limited token filters by one: an app, or the chosen slot.
   const allApps = useApps();
@@ -38,7 +36,7 @@ export function EventsView() {
         ),
     }),
   );
-  const mayOpen = canCall(caller, EventService.method.getEvent);
+  const mayOpen = may(EventService.method.getEvent);
   return (
     <ListPage
       title="Events"

@@ -2,13 +2,11 @@
 
 import type { Mail } from '../../../../gen/hub/mail/v1/mail_pb.ts';
 import { MAIL_KINDS, MAIL_STATES, numberOf, wordFor } from '../../../../lib/presentation/words.ts';
-import { StateBadge } from '../../components/badge.tsx';
 import { choicesWithAny } from '../../components/filters.tsx';
-import { ShortId } from '../../components/id.tsx';
+import { Moment, ShortId, StateBadge } from '../../components/inline.tsx';
 import { ListPage } from '../../components/page.tsx';
 import { scopeFilter, useApps } from '../../components/scope-filters.ts';
 import { type Column, Table } from '../../components/table.tsx';
-import { Moment } from '../../components/timestamp.tsx';
 import { given } from '../../given.ts';
 import { useList } from '../../list.ts';
 import { mayResendMails, ResendMail } from '../../orders/resend-mail.tsx';

@@ -4,10 +4,8 @@ import type { LicenseGrant, Offer, OfferTerms } from '../../../../gen/hub/order/
 import { grantText, summarizeGrant } from '../../../../lib/presentation/order-text.ts';
 import { REFUND_POLICIES, wordFor } from '../../../../lib/presentation/words.ts';
 import { Facts, pairFacts } from '../../components/facts.tsx';
-import { WholeId } from '../../components/id.tsx';
+import { limitsText, WholeId } from '../../components/inline.tsx';
 import { LivePage } from '../../components/page.tsx';
-import { limitsText } from '../../components/seats.tsx';
-import { Moment } from '../../components/timestamp.tsx';
 import { useLive } from '../../live.ts';
 import { OfferActions } from '../../orders/offer-actions.tsx';
 import { OfferBadge, Prices } from '../../orders/offer-text.tsx';
@@ -78,9 +76,9 @@ function OfferFacts({ offer }: { readonly offer: Offer }) {
           'Prices at providers',
           terms.catalogPrices.map(({ gateway, price }) => `${gateway}: ${price}`).join(', '),
         ],
-        ['Created', <Moment key="created" at={offer.createdAt} />],
-        ['This version since', <Moment key="version" at={offer.versionCreatedAt} />],
-        ['Archived', offer.archivedAt && <Moment key="archived" at={offer.archivedAt} />],
+        ['Created', offer.createdAt],
+        ['This version since', offer.versionCreatedAt],
+        ['Archived', offer.archivedAt],
       ]}
     />
   );
@@ -100,7 +98,7 @@ function licenseFacts(grant: LicenseGrant) {
     ['Features', features.join(', ')],
     ['Grace in days', graceDays],
     ['Offline lease in days', leaseDays === 0 ? 'no bound' : leaseDays],
-    ...pairFacts(metadata).map(([name, value]) => [`Metadata: ${name}`, value] as const),
+    ...pairFacts(metadata, 'Metadata: '),
     ['Signed metadata', signedMetadata.join(', ')],
   ] as const;
 }

@@ -10,7 +10,6 @@ import { given } from '../../given.ts';
 import { useList } from '../../list.ts';
 import { CreateOffer } from '../../orders/offer-form.tsx';
 import { OfferBadge, Prices } from '../../orders/offer-text.tsx';
-import { canCall } from '../../permissions.ts';
 import { linkTo } from '../../route.ts';
 import { useSignedIn } from '../../signed-in.ts';
 
@@ -22,7 +21,7 @@ const SHOWN = [
 ] as const;
 
 export function OffersView() {
-  const { hub, caller } = useSignedIn();
+  const { hub, may } = useSignedIn();
   const apps = useApps();
   const live = useList({
     everyMs: EVERY_MS,
@@ -33,7 +32,7 @@ export function OffersView() {
         options,
       ),
   });
-  const mayCreate = canCall(caller, OfferService.method.createOffer);
+  const mayCreate = may(OfferService.method.createOffer);
   return (
     <ListPage
       title="Offers"

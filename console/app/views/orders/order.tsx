@@ -1,12 +1,9 @@
 // One order: what was sold, and the chain from the payment to the machines.
 
 import { ORDER_STATES } from '../../../../lib/presentation/words.ts';
-import { Amount } from '../../components/amount.tsx';
-import { StateBadge } from '../../components/badge.tsx';
 import { Facts } from '../../components/facts.tsx';
-import { ShortId, WholeId } from '../../components/id.tsx';
+import { ShortId, StateBadge, WholeId } from '../../components/inline.tsx';
 import { LivePage, Section } from '../../components/page.tsx';
-import { Moment } from '../../components/timestamp.tsx';
 import { EventsLink } from '../../events/events-link.tsx';
 import { sentence } from '../../explain.ts';
 import { useLive } from '../../live.ts';
@@ -62,11 +59,11 @@ function SoldFacts({ facts: { order, offer } }: { readonly facts: OrderFacts }) 
         ],
         ['Name of the offer', offer?.terms?.name],
         ['Quantity', quantity],
-        ['Amount', <Amount key="amount" money={amount} />],
+        ['Amount', amount],
         ['Customer', customerId && <ShortId id={customerId} />],
-        ['Paid', <Moment key="paid" at={createdAt} />],
-        ['Fulfilled', fulfilledAt && <Moment key="fulfilled" at={fulfilledAt} />],
-        ['Refunded', refundedAt && <Moment key="refunded" at={refundedAt} />],
+        ['Paid', createdAt],
+        ['Fulfilled', fulfilledAt],
+        ['Refunded', refundedAt],
       ]}
     />
   );

@@ -5,10 +5,9 @@ import { choicesWithAny } from '../../components/filters.tsx';
 import { ListPage } from '../../components/page.tsx';
 import { scopeFilter, useApps, useSlots } from '../../components/scope-filters.ts';
 import { given } from '../../given.ts';
-import { useList } from '../../list.ts';
+import { TIME_RANGES, useList } from '../../list.ts';
 import { OrderTable } from '../../orders/order-table.tsx';
 import { useSignedIn } from '../../signed-in.ts';
-import { TIME_RANGES } from '../../time-ranges.ts';
 
 const EVERY_MS = 10_000;
 

@@ -72,6 +72,13 @@ export function fieldProblem(field: string, detail: string): Problem {
   return new Problem('invalid_request', `${field}: ${detail}`, { errors: [{ field, detail }] });
 }
 
+/** A Problem for a client that `what` says has asked too often. */
+export function rateLimited(what: string, seconds: number): Problem {
+  return new Problem('rate_limited', `${what} Try again in ${seconds} s.`, {
+    headers: ['Retry-After', String(seconds)],
+  });
+}
+
 /** Returns the RFC 9457 document. `type` is a URN, which does not suggest a web page. */
 export function problemBody(problem: Problem, requestId: string): string {
   const { status, title } = PROBLEMS[problem.code];

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import type { Counter } from 'prom-client';
 import { RateLimiterRes } from 'rate-limiter-flexible';
-import { Problem, type ProblemCode } from '../problem.ts';
+import { type Problem, type ProblemCode, rateLimited } from '../problem.ts';
 import type { RouteResponse } from '../routes/routes.ts';
 import { toProblem } from '../rpc-problem.ts';
 import type { Limiter, LimitStore, SharedKeys } from './limit-store.ts';
@@ -178,8 +178,5 @@ function createKnownClients(shared: SharedKeys | undefined): KnownClients {
 }
 
 function tooManyGuesses(forSeconds: number): Problem {
-  const seconds = Math.max(1, Math.ceil(forSeconds));
-  return new Problem('rate_limited', `Too many wrong guesses. Try again in ${seconds} s.`, {
-    headers: ['Retry-After', String(seconds)],
-  });
+  return rateLimited('Too many wrong guesses.', Math.max(1, Math.ceil(forSeconds)));
 }

@@ -1,7 +1,7 @@
 // Limits the purchases that a client starts on the hub's own page: each creates a session and a checkout.
 import type { Counter } from 'prom-client';
 import { RateLimiterRes } from 'rate-limiter-flexible';
-import { Problem } from '../problem.ts';
+import { rateLimited } from '../problem.ts';
 import type { LimitStore } from './limit-store.ts';
 
 /** Counts a purchase of a client (see `clientKey`). Rejects with Problem `rate_limited`. */
@@ -21,9 +21,7 @@ export function createPurchaseLimit(store: LimitStore, refusals: Counter.Interna
       if (!(refused instanceof RateLimiterRes)) return;
       refusals.inc();
       const seconds = Math.max(1, Math.ceil(refused.msBeforeNext / 1_000));
-      throw new Problem('rate_limited', `Too many purchases from this address. Try again in ${seconds} s.`, {
-        headers: ['Retry-After', String(seconds)],
-      });
+      throw rateLimited('Too many purchases from this address.', seconds);
     }
   };
 }

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Counter } from 'prom-client';
 import { RateLimiterRes } from 'rate-limiter-flexible';
 import { throttle } from '../../lib/net/throttle.ts';
-import { Problem } from '../problem.ts';
+import { type Problem, rateLimited } from '../problem.ts';
 import type { RateName } from '../routes/routes.ts';
 import { overloaded } from '../rpc-problem.ts';
 import type { Limiter } from './limit-store.ts';
@@ -43,7 +43,8 @@ export function createRateLimit({
   const refused = (reason: unknown): RateVerdict => {
     if (reason instanceof RateLimiterRes) {
       refusals.inc();
-      return { headers: headersFor(reason), refusal: tooMany(secondsUntil(reason.msBeforeNext)) };
+      const refusal = rateLimited(TOO_MANY, secondsUntil(reason.msBeforeNext));
+      return { headers: headersFor(reason), refusal };
     }
     // If the limiter fails, requests are admitted: serving customers matters more than counting them.
     warn(reason);
@@ -63,12 +64,7 @@ export type RateLimits = Readonly<Record<RateName, RateLimit>>;
 
 export const WINDOW_SECONDS = 60;
 const QUIET_MS = 60_000;
-
-function tooMany(seconds: number): Problem {
-  return new Problem('rate_limited', `Too many requests from this address. Try again in ${seconds} s.`, {
-    headers: ['Retry-After', String(seconds)],
-  });
-}
+const TOO_MANY = 'Too many requests from this address.';
 
 function secondsUntil(ms: number): number {
   // The clock may have been set back since the window began.

@@ -1,6 +1,12 @@
 // Reads the comments of the contract, which the generated code does not contain.
 import { execFileSync } from 'node:child_process';
-import { createFileRegistry, type DescField, type DescMethod, fromBinary } from '@bufbuild/protobuf';
+import {
+  createFileRegistry,
+  type DescField,
+  type DescMethod,
+  type FileRegistry,
+  fromBinary,
+} from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { getComments } from '@bufbuild/protoplugin';
 
@@ -10,10 +16,14 @@ export type Comments = {
   ofField(field: DescField): string;
 };
 
-/** Parses the contract with `buf`, which must be in PATH (`npm run` sets it). */
-export function readComments(): Comments {
+/** The contract with its comments, from `buf`, which must be in PATH (`npm run` sets it). */
+export function readContract(): FileRegistry {
   const image = execFileSync('buf', ['build', 'proto', '-o', '-']);
-  const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, image));
+  return createFileRegistry(fromBinary(FileDescriptorSetSchema, image));
+}
+
+export function readComments(): Comments {
+  const registry = readContract();
   return {
     ofMethod({ parent, name }) {
       const method = registry.getService(parent.typeName)?.methods.find((each) => each.name === name);

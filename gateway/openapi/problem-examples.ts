@@ -1,5 +1,5 @@
 // One example problem per code; a test compares them with real responses.
-import { fieldProblem, Problem, type ProblemCode, problemBody } from '../problem.ts';
+import { fieldProblem, Problem, type ProblemCode, problemBody, rateLimited } from '../problem.ts';
 import { overloaded, unavailable } from '../rpc-problem.ts';
 
 const REQUEST_ID = '639a204b-c281-4c11-bc4f-2f57d922bf50';
@@ -41,7 +41,7 @@ const EXAMPLES: { readonly [code in ProblemCode]: Problem | string } = {
   license_suspended: 'this license is suspended',
   body_too_large: 'A body may have at most 65536 bytes.',
   unsupported_media_type: 'Send the body with Content-Type: application/json.',
-  rate_limited: 'Too many requests from this address. Try again in 42 s.',
+  rate_limited: rateLimited('Too many requests from this address.', 42),
   headers_too_large: 'The request line and headers may have at most 16 KiB and 100 fields.',
   internal: 'Internal error. An operator can find the cause in the log by the request id.',
   overloaded: overloaded(),

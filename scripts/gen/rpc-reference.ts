@@ -1,31 +1,24 @@
 // Writes docs/reference/rpc.md: every service, RPC, message and enum of the contract, with its comments.
-import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import {
-  createFileRegistry,
   type DescEnum,
   type DescField,
   type DescMessage,
   type DescMethod,
   type DescService,
-  fromBinary,
   ScalarType,
 } from '@bufbuild/protobuf';
-import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { getComments } from '@bufbuild/protoplugin';
 import { accessRule } from '../../core/access/authorize.ts';
 import { ROLES } from '../../core/access/entities.ts';
+import { readContract } from '../../gateway/openapi/comments.ts';
 import { markdownTable } from './markdown-table.ts';
 
 const PAGE = new URL('../../docs/reference/rpc.md', import.meta.url);
 /** Packages of other projects, and annotations of the contract. */
 const NOT_CALLED = /^(buf|google|grpc)\.|^hub\.validate\./;
 
-/** The contract from `buf`, because the generated code has no comments. `npm run` puts `buf` on the path. */
-const image = execFileSync('buf', ['build', 'proto', '-o', '-']);
-const described = [...createFileRegistry(fromBinary(FileDescriptorSetSchema, image))].filter(
-  ({ typeName }) => !NOT_CALLED.test(typeName),
-);
+const described = [...readContract()].filter(({ typeName }) => !NOT_CALLED.test(typeName));
 const byName = <T extends { readonly typeName: string }>(descriptions: T[]): T[] =>
   descriptions.sort((a, b) => a.typeName.localeCompare(b.typeName));
 
@@ -119,10 +112,16 @@ function typeOf(field: DescField): string {
     case 'message':
       return typeLink(field.message);
     case 'list':
-      return `list of ${field.listKind === 'scalar' ? scalarName(field.scalar) : typeLink(field.listKind === 'enum' ? field.enum : field.message)}`;
+      return `list of ${elementType(field)}`;
     case 'map':
-      return `map from ${scalarName(field.mapKey)} to ${field.mapKind === 'scalar' ? scalarName(field.scalar) : typeLink(field.mapKind === 'enum' ? field.enum : field.message)}`;
+      return `map from ${scalarName(field.mapKey)} to ${elementType(field)}`;
   }
+}
+
+/** The type of the values of a list or a map. */
+function elementType(field: DescField): string {
+  const type = field.enum ?? field.message;
+  return type === undefined ? scalarName(field.scalar ?? ScalarType.STRING) : typeLink(type);
 }
 
 function scalarName(scalar: ScalarType): string {

@@ -1,10 +1,10 @@
 // Creates and edits a customer.
 import type { Customer } from '../../../gen/hub/customer/v1/customer_pb.ts';
+import { given } from '../../../lib/presentation/given.ts';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { AreaField, Effect, TextField } from '../forms/fields.tsx';
 import { type Form, required, type Values } from '../forms/form-state.ts';
 import { pairLines, readPairs, snakeCase } from '../forms/values.ts';
-import { given } from '../given.ts';
 import { linkTo } from '../route.ts';
 import { useSignedIn } from '../signed-in.ts';
 

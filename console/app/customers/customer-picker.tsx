@@ -1,9 +1,9 @@
 // Finds a customer as one types, and chooses one of the matches.
 import { useId, useState } from 'preact/hooks';
 import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
+import { given } from '../../../lib/presentation/given.ts';
 import type { Form } from '../forms/form-state.ts';
 import { useDebounced, useKept } from '../forms/search.ts';
-import { given } from '../given.ts';
 import { useLive } from '../live.ts';
 import { type SignedIn, useSignedIn } from '../signed-in.ts';
 

@@ -1,9 +1,10 @@
 // The request of the form that issues licenses.
+
+import { given } from '../../../lib/presentation/given.ts';
 import { FieldError } from '../forms/form-errors.ts';
 import { required, type Values } from '../forms/form-state.ts';
 import { readPeriod } from '../forms/period-fields.tsx';
 import { readTime, wholeNumber } from '../forms/values.ts';
-import { given } from '../given.ts';
 import { readGivenTerms, type TermsKey } from './terms-values.ts';
 
 export type IssueKey =

@@ -3,9 +3,9 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { ListLicensesRequestSchema } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { given } from '../../../lib/presentation/given.ts';
 import { LICENSE_STATES, numberOf } from '../../../lib/presentation/words.ts';
 import { choicesWithAny, type Filter } from '../components/filters.tsx';
-import { given } from '../given.ts';
 import { rangeStart } from '../list.ts';
 
 const DAY_MS = 86_400_000;

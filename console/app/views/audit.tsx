@@ -1,10 +1,10 @@
 // The audit log: who changed what, newest first.
 
 import { ActorKind, type AuditEntry } from '../../../gen/hub/access/v1/audit_service_pb.ts';
+import { given } from '../../../lib/presentation/given.ts';
 import { Moment, ShortId } from '../components/inline.tsx';
 import { ListPage } from '../components/page.tsx';
 import { Table } from '../components/table.tsx';
-import { given } from '../given.ts';
 import { TIME_RANGES, useList } from '../list.ts';
 import { useSignedIn } from '../signed-in.ts';
 

@@ -2,6 +2,7 @@
 
 import type { Customer } from '../../../gen/hub/customer/v1/customer_pb.ts';
 import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
+import { given } from '../../../lib/presentation/given.ts';
 import { Facts, pairFacts } from '../components/facts.tsx';
 import { Filters } from '../components/filters.tsx';
 import { Badge, WholeId } from '../components/inline.tsx';
@@ -11,7 +12,6 @@ import { type Scope, scopeFilter, useApps } from '../components/scope-filters.ts
 import { EditCustomer } from '../customers/customer-form.tsx';
 import { EraseCustomer } from '../customers/erase-customer.tsx';
 import { EventsLink } from '../events/events-link.tsx';
-import { given } from '../given.ts';
 import { IssueLicense, mayIssue } from '../licensing/issue-license.tsx';
 import { LicenseTable } from '../licensing/license-table.tsx';
 import { useLive } from '../live.ts';

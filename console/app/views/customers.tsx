@@ -1,13 +1,13 @@
 // Customers, newest first, with a search as one types.
 
 import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
+import { given } from '../../../lib/presentation/given.ts';
 import { Moment } from '../components/inline.tsx';
 import { ListPage } from '../components/page.tsx';
 import { scopeFilter, useApps } from '../components/scope-filters.ts';
 import { Table } from '../components/table.tsx';
 import { CreateCustomer } from '../customers/customer-form.tsx';
 import { useKept } from '../forms/search.ts';
-import { given } from '../given.ts';
 import { useList } from '../list.ts';
 import { linkTo } from '../route.ts';
 import { useSignedIn } from '../signed-in.ts';

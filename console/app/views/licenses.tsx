@@ -1,9 +1,9 @@
 // Licenses, newest first: finds one by anything that is known of it, and issues more.
 
+import { given } from '../../../lib/presentation/given.ts';
 import { ListPage } from '../components/page.tsx';
 import { scopeFilter, useApps } from '../components/scope-filters.ts';
 import { useKept } from '../forms/search.ts';
-import { given } from '../given.ts';
 import { IssueLicense, mayIssue } from '../licensing/issue-license.tsx';
 import { firstPageTime, LICENSE_FILTERS, licenseRequest } from '../licensing/license-filters.ts';
 import { LicenseTable } from '../licensing/license-table.tsx';

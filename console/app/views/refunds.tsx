@@ -1,10 +1,10 @@
 // Refunds and disputes, newest first.
 
+import { given } from '../../../lib/presentation/given.ts';
 import { numberOf, REFUND_STATES } from '../../../lib/presentation/words.ts';
 import { choicesWithAny } from '../components/filters.tsx';
 import { ListPage } from '../components/page.tsx';
 import { scopeFilter, useSlots } from '../components/scope-filters.ts';
-import { given } from '../given.ts';
 import { useList } from '../list.ts';
 import { RefundTable } from '../refunds/refund-table.tsx';
 import { useSignedIn } from '../signed-in.ts';

@@ -1,12 +1,12 @@
 // Charge sessions, newest first.
 
+import { given } from '../../../lib/presentation/given.ts';
 import { CHARGE_STATUSES, numberOf } from '../../../lib/presentation/words.ts';
 import { choicesWithAny } from '../components/filters.tsx';
 import { Amount, Moment, ShortId, StatusBadge } from '../components/inline.tsx';
 import { ListPage } from '../components/page.tsx';
 import { scopeFilter, useSlots } from '../components/scope-filters.ts';
 import { Table } from '../components/table.tsx';
-import { given } from '../given.ts';
 import { TIME_RANGES, useList } from '../list.ts';
 import { useSignedIn } from '../signed-in.ts';
 

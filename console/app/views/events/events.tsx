@@ -2,13 +2,13 @@
 
 import type { Event } from '../../../../gen/hub/event/v1/event_pb.ts';
 import { EventService } from '../../../../gen/hub/event/v1/event_service_pb.ts';
+import { given } from '../../../../lib/presentation/given.ts';
 import { Moment, ShortId } from '../../components/inline.tsx';
 import { ListPage } from '../../components/page.tsx';
 import { scopeFilter, useApps, useSlots } from '../../components/scope-filters.ts';
 import { Table } from '../../components/table.tsx';
 import { TYPE_FILTER } from '../../events/event-types.ts';
 import { useKept } from '../../forms/search.ts';
-import { given } from '../../given.ts';
 import { useList } from '../../list.ts';
 import { linkTo, useRoute } from '../../route.ts';
 import { useSignedIn } from '../../signed-in.ts';

@@ -1,13 +1,13 @@
 // Mails about orders, newest first.
 
 import type { Mail } from '../../../../gen/hub/mail/v1/mail_pb.ts';
+import { given } from '../../../../lib/presentation/given.ts';
 import { MAIL_KINDS, MAIL_STATES, numberOf, wordFor } from '../../../../lib/presentation/words.ts';
 import { choicesWithAny } from '../../components/filters.tsx';
 import { Moment, ShortId, StateBadge } from '../../components/inline.tsx';
 import { ListPage } from '../../components/page.tsx';
 import { scopeFilter, useApps } from '../../components/scope-filters.ts';
 import { type Column, Table } from '../../components/table.tsx';
-import { given } from '../../given.ts';
 import { useList } from '../../list.ts';
 import { mayResendMails, ResendMail } from '../../orders/resend-mail.tsx';
 import { useSignedIn } from '../../signed-in.ts';

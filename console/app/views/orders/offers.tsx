@@ -2,11 +2,11 @@
 
 import { OfferService } from '../../../../gen/hub/order/v1/offer_service_pb.ts';
 import type { Offer } from '../../../../gen/hub/order/v1/order_pb.ts';
+import { given } from '../../../../lib/presentation/given.ts';
 import { grantText, summarizeGrant } from '../../../../lib/presentation/order-text.ts';
 import { ListPage } from '../../components/page.tsx';
 import { scopeFilter, useApps } from '../../components/scope-filters.ts';
 import { type Column, Table } from '../../components/table.tsx';
-import { given } from '../../given.ts';
 import { useList } from '../../list.ts';
 import { CreateOffer } from '../../orders/offer-form.tsx';
 import { OfferBadge, Prices } from '../../orders/offer-text.tsx';

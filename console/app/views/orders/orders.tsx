@@ -1,10 +1,10 @@
 // Orders, newest first.
 
+import { given } from '../../../../lib/presentation/given.ts';
 import { numberOf, ORDER_STATES } from '../../../../lib/presentation/words.ts';
 import { choicesWithAny } from '../../components/filters.tsx';
 import { ListPage } from '../../components/page.tsx';
 import { scopeFilter, useApps, useSlots } from '../../components/scope-filters.ts';
-import { given } from '../../given.ts';
 import { TIME_RANGES, useList } from '../../list.ts';
 import { OrderTable } from '../../orders/order-table.tsx';
 import { useSignedIn } from '../../signed-in.ts';

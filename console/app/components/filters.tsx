@@ -2,13 +2,14 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useDebounced } from '../forms/search.ts';
 import { go, linkTo, replaceRoute, useRoute } from '../route.ts';
+import { type Choices, Select } from './select.tsx';
 
 export type Filter = {
   /** Name in the address. */
   readonly name: string;
   readonly label: string;
   /** Values and labels; without them, a text field. An empty value means no filter. */
-  readonly choices?: readonly (readonly [value: string, label: string])[];
+  readonly choices?: Choices;
   /** The default value. */
   readonly otherwise?: string;
   readonly placeholder?: string;
@@ -19,7 +20,7 @@ export type Filter = {
 };
 
 /** Choices of these values, and `any` for no filter. */
-export function choicesWithAny(values: readonly string[]): NonNullable<Filter['choices']> {
+export function choicesWithAny(values: readonly string[]): Choices {
   return [['', 'any'], ...values.map((value) => [value, value] as const)];
 }
 
@@ -53,18 +54,7 @@ type InputProps = {
 };
 
 function Choice({ filter: { label, choices = [], otherwise = '' }, value, onChange }: InputProps) {
-  return (
-    <label>
-      <span>{label}</span>
-      <select value={value ?? otherwise} onChange={(event) => onChange(event.currentTarget.value)}>
-        {choices.map(([choice, text]) => (
-          <option key={choice} value={choice}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
+  return <Select label={label} choices={choices} value={value ?? otherwise} onChange={onChange} />;
 }
 
 /** Puts what is typed into the address on Enter, or when the field loses the focus. */

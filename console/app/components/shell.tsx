@@ -11,6 +11,7 @@ import { useValue } from '../state.ts';
 import { THEMES, theme } from '../theme.ts';
 import { Brand } from './brand.tsx';
 import { momentText, zone } from './inline.tsx';
+import { Select } from './select.tsx';
 
 export function Shell({ children }: { readonly children: ComponentChildren }) {
   return (
@@ -132,33 +133,23 @@ function Freshness() {
 }
 
 function Choices() {
-  const color = useValue(theme);
-  const where = useValue(zone);
   return (
     <div class="choices">
-      <label>
-        <span>Theme</span>
-        <select
-          value={color}
-          onChange={(event) =>
-            theme.set(THEMES.find((each) => each === event.currentTarget.value) ?? 'system')
-          }
-        >
-          {THEMES.map((each) => (
-            <option key={each}>{each}</option>
-          ))}
-        </select>
-      </label>
-      <label>
-        <span>Times</span>
-        <select
-          value={where}
-          onChange={(event) => zone.set(event.currentTarget.value === 'UTC' ? 'UTC' : 'local')}
-        >
-          <option>local</option>
-          <option>UTC</option>
-        </select>
-      </label>
+      <Select
+        label="Theme"
+        choices={THEMES.map((each) => [each, each])}
+        value={useValue(theme)}
+        onChange={(value) => theme.set(THEMES.find((each) => each === value) ?? 'system')}
+      />
+      <Select
+        label="Times"
+        choices={[
+          ['local', 'local'],
+          ['UTC', 'UTC'],
+        ]}
+        value={useValue(zone)}
+        onChange={(value) => zone.set(value === 'UTC' ? 'UTC' : 'local')}
+      />
     </div>
   );
 }

@@ -2,6 +2,7 @@
 import { useId, useState } from 'preact/hooks';
 import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
 import { given } from '../../../lib/presentation/given.ts';
+import { describedBy, ErrorText } from '../forms/fields.tsx';
 import type { Form } from '../forms/form-state.ts';
 import { useDebounced, useKept } from '../forms/search.ts';
 import { useLive } from '../live.ts';
@@ -45,14 +46,10 @@ export function CustomerPicker({ form, app }: PickerProps) {
         autocomplete="off"
         spellcheck={false}
         aria-invalid={error !== undefined}
-        {...(error !== undefined && { 'aria-describedby': `${id}-error` })}
+        {...describedBy(id, error !== undefined, false)}
         onInput={(event) => setTyped(event.currentTarget.value)}
       />
-      {error !== undefined && (
-        <div class="field-error" id={`${id}-error`}>
-          {error}
-        </div>
-      )}
+      <ErrorText id={id}>{error}</ErrorText>
       <fieldset class={isOutdated ? 'picks outdated' : 'picks'} aria-busy={isOutdated}>
         <legend class="visually-hidden">Matching customers</legend>
         {found.slice(0, SHOWN).map(({ customerId, name, email, externalRef }) => (

@@ -1,6 +1,7 @@
 // Checkboxes: several of a list, or one to switch something on.
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
+import { describedBy, ErrorText, Hint } from './fields.tsx';
 import type { Form } from './form-state.ts';
 import { readNames } from './values.ts';
 
@@ -24,20 +25,15 @@ export function ChecksField<K extends string>({ form, name, label, hint, checks 
   const id = useId();
   const chosen = new Set(readNames(form.values[name]));
   const error = form.errors.fields.get(name);
-  const about = [error !== undefined && `${id}-error`, hint !== undefined && `${id}-hint`].filter(Boolean);
   const choose = (value: string, isChosen: boolean): void => {
     const covered = checks.filter(({ coveredBy }) => coveredBy?.includes(value)).map((check) => check.value);
     const others = [...chosen].filter((each) => each !== value && !(isChosen && covered.includes(each)));
     form.set(name, namesText(isChosen ? [...others, value] : others));
   };
   return (
-    <fieldset class="field checks" {...(about.length > 0 && { 'aria-describedby': about.join(' ') })}>
+    <fieldset class="field checks" {...describedBy(id, error !== undefined, hint !== undefined)}>
       <legend>{label}</legend>
-      {hint !== undefined && (
-        <div class="hint" id={`${id}-hint`}>
-          {hint}
-        </div>
-      )}
+      <Hint id={id}>{hint}</Hint>
       <div class="picks">
         {checks.map(({ value, hint: meaning, coveredBy }, index) => {
           const isCovered = coveredBy?.some((each) => chosen.has(each)) ?? false;
@@ -57,11 +53,7 @@ export function ChecksField<K extends string>({ form, name, label, hint, checks 
           );
         })}
       </div>
-      {error !== undefined && (
-        <div class="field-error" id={`${id}-error`}>
-          {error}
-        </div>
-      )}
+      <ErrorText id={id}>{error}</ErrorText>
     </fieldset>
   );
 }
@@ -87,14 +79,12 @@ export function SwitchField<K extends string>({ form, name, label, hint }: Switc
         <input
           type="checkbox"
           checked={form.values[name] !== ''}
-          aria-describedby={id}
+          aria-describedby={`${id}-hint`}
           onChange={(event) => form.set(name, event.currentTarget.checked ? 'yes' : '')}
         />
         <span>{label}</span>
       </label>
-      <div class="hint" id={id}>
-        {hint}
-      </div>
+      <Hint id={id}>{hint}</Hint>
     </div>
   );
 }

@@ -22,23 +22,40 @@ function Frame<K extends string>({ form, name, label, hint, children }: FramePro
     <div class="field">
       <label for={id}>{label}</label>
       {children(controlOf(id, error !== undefined, hint !== undefined))}
-      {hint !== undefined && (
-        <div class="hint" id={`${id}-hint`}>
-          {hint}
-        </div>
-      )}
-      {error !== undefined && (
-        <div class="field-error" id={`${id}-error`}>
-          {error}
-        </div>
-      )}
+      <Hint id={id}>{hint}</Hint>
+      <ErrorText id={id}>{error}</ErrorText>
     </div>
   );
 }
 
 function controlOf(id: string, hasError: boolean, hasHint: boolean) {
+  return { id, 'aria-invalid': hasError, ...describedBy(id, hasError, hasHint) };
+}
+
+/** Refers to the hint and to the error of the field with this id. */
+export function describedBy(id: string, hasError: boolean, hasHint: boolean) {
   const about = [hasError && `${id}-error`, hasHint && `${id}-hint`].filter(Boolean).join(' ');
-  return { id, 'aria-invalid': hasError, ...(about && { 'aria-describedby': about }) };
+  return about && { 'aria-describedby': about };
+}
+
+type AboutProps = { readonly id: string; readonly children: ComponentChildren };
+
+export function Hint({ id, children }: AboutProps) {
+  if (children === undefined) return null;
+  return (
+    <div class="hint" id={`${id}-hint`}>
+      {children}
+    </div>
+  );
+}
+
+export function ErrorText({ id, children }: AboutProps) {
+  if (children === undefined) return null;
+  return (
+    <div class="field-error" id={`${id}-error`}>
+      {children}
+    </div>
+  );
 }
 
 type TextProps<K extends string> = FieldProps<K> & {
@@ -60,7 +77,7 @@ export function TextField<K extends string>(props: TextProps<K>) {
           required={isRequired}
           autocomplete="off"
           spellcheck={false}
-          {...(maxLength !== undefined && { maxLength })}
+          maxLength={maxLength}
           onInput={(event) => form.set(name, event.currentTarget.value)}
         />
       )}

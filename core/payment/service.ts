@@ -25,8 +25,8 @@ import type { VerificationStep } from './providers/driver.ts';
 import { refundToProto } from './refunds/messages.ts';
 import type { PurchaseRequest, Sales } from './sales.ts';
 import type { createCreateSession } from './sessions/create.ts';
-import type { SessionEvents } from './sessions/events.ts';
 import type { createSessions } from './sessions/queries.ts';
+import type { SessionEvents } from './sessions/read-sessions.ts';
 import { type ShowSessions, showSession } from './sessions/show.ts';
 import type { createRecheck } from './verification/recheck.ts';
 

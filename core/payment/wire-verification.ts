@@ -2,17 +2,15 @@
 
 import { createWaitingCallbacks } from './callbacks/waiting.ts';
 import { DAY_MS, type PaymentContext, RETRY_DELAY_MAX_MS } from './options.ts';
-import { createProviderHttp } from './providers/http.ts';
 import { driverOf } from './providers/registry.ts';
-import { createSessionEvents } from './sessions/events.ts';
-import { createFindSession } from './sessions/read-sessions.ts';
+import { createFindSession } from './sessions/find-session.ts';
+import { createSessionEvents } from './sessions/read-sessions.ts';
 import { createSettle } from './settlement/settle.ts';
 import {
   createProviderConcurrency,
   createSlotAccess,
   type ProviderConcurrency,
 } from './slots/provider-access.ts';
-import { createTokenCache } from './slots/token-cache.ts';
 import { createVerificationLeases, type VerificationLeases } from './verification/lease.ts';
 import { createVerifySession } from './verification/verify.ts';
 
@@ -64,8 +62,8 @@ function wireProviders({ pool, sealer, clock, config, ending, undo }: PaymentCon
     sealer,
     clock,
     driverOf,
-    openHttp: (slot) => createProviderHttp({ ...slot, timeoutMs: config.providerTimeoutMs, signal: ending }),
-    openTokens: (slotId) => createTokenCache({ pool, sealer, clock, slotId, signal: ending }),
+    timeoutMs: config.providerTimeoutMs,
+    signal: ending,
   });
   undo.defer(() => access.close());
   return access;

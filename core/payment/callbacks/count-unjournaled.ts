@@ -17,7 +17,8 @@ import {
 } from '../duplicates/other-payments.ts';
 import type { CallbackClaim } from '../providers/driver.ts';
 import { mayBePaid } from '../providers/registry.ts';
-import type { FindSession, StoredSession } from '../sessions/read-sessions.ts';
+import type { FindSession } from '../sessions/find-session.ts';
+import type { StoredSession } from '../sessions/read-sessions.ts';
 import { NEXT_VERIFICATION_AT, VERIFICATION_ALLOWED } from '../verification/rate-limit.ts';
 import type { ReceivedCallback } from './journaled-callbacks.ts';
 import { resolveSession } from './resolve.ts';

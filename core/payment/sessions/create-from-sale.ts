@@ -14,8 +14,8 @@ import type { Quote, Sales } from '../sales.ts';
 import { recordSteps, SETTLEMENT } from '../settlement/statements.ts';
 import type { ProviderConcurrency, Providers } from '../slots/provider-access.ts';
 import { nextCheck, type SweepSchedule } from '../verification/schedule.ts';
+import type { FindSession } from './find-session.ts';
 import { readSessionSlot, type SessionSlot } from './find-slot.ts';
-import type { FindSession } from './read-sessions.ts';
 
 export type CreateFromSaleOptions = {
   readonly pool: Pool;

@@ -1,6 +1,9 @@
-// Reads charge sessions for callbacks and settlements, with one prepared statement each. Concurrent lookups
-// share a statement.
-import type { Pool, PoolClient, QueryConfig } from 'pg';
+// Reads charge sessions for callbacks and settlements, with one prepared statement each, and notifies watchers on every
+// hub when the status of a session changes.
+import { EventEmitter } from 'node:events';
+import type { Client, Pool, PoolClient, QueryConfig } from 'pg';
+import { type DatabaseAddress, directAddress } from '../../storage/connection/database-address.ts';
+import { dedicatedClient } from '../../storage/connection/dedicated-client.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
 import type { ChargeStatusName } from '../entities.ts';
 import type { Money } from '../money.ts';
@@ -74,23 +77,6 @@ export function readSession(db: Pool | PoolClient, id: string): Promise<StoredSe
 }
 
 /**
- * By the id that the provider gave the hub (charge_session_provider_payment_id_key). Two slots may be
- * accounts at providers that number alike: an id that fits two sessions resolves neither.
- */
-async function readSessionByPayment(
-  db: Pool,
-  gateway: string,
-  providerPaymentId: string,
-): Promise<StoredSession | undefined> {
-  const found = await read(db, {
-    name: 'read_session_by_payment',
-    condition: 'c.provider_payment_id = $1 and s.gateway = $2 limit 2',
-    values: [providerPaymentId, gateway],
-  });
-  return found.length === 1 ? found[0] : undefined;
-}
-
-/**
  * Locks the rows of the sessions until the end of the transaction, in the order of their ids so that
  * concurrent batches cannot deadlock. With `skipLocked`, rows that another transaction has locked are left
  * out.
@@ -118,38 +104,21 @@ export function lockSession(client: PoolClient, id: string): Promise<StoredSessi
   });
 }
 
-type Wanted = { readonly name: string; readonly condition: string; readonly values: unknown[] };
+export type Wanted = { readonly name: string; readonly condition: string; readonly values: unknown[] };
 
-async function readOne(db: Pool | PoolClient, wanted: Wanted): Promise<StoredSession | undefined> {
+export async function readOne(db: Pool | PoolClient, wanted: Wanted): Promise<StoredSession | undefined> {
   const [session] = await read(db, wanted);
   return session;
 }
 
-async function read(db: Pool | PoolClient, { name, condition, values }: Wanted): Promise<StoredSession[]> {
+export async function read(
+  db: Pool | PoolClient,
+  { name, condition, values }: Wanted,
+): Promise<StoredSession[]> {
   const text = `select ${SESSION_COLUMNS} from charge_session c
                 join slot s on s.id = c.slot_id where ${condition}`;
   const { rows } = await db.query<Row>({ name, text, values });
   return rows.map(factsOf);
-}
-
-type Lookup = Wanted & {
-  /** SQL: the rows `t` to find sessions for, with their `position`. */
-  readonly wanted: string;
-};
-
-/**
- * Many at once: for each position of `wanted`, the session that the condition finds, if any.
- */
-async function readSessionsAt(
-  db: Pool,
-  count: number,
-  { name, wanted, condition, values }: Lookup,
-): Promise<(StoredSession | undefined)[]> {
-  const text = `select t.position as key, ${SESSION_COLUMNS}
-                from ${wanted} join charge_session c on true join slot s on s.id = c.slot_id where
-                  ${condition}`;
-  const found = await readSessionsBy(db, { name, text, values });
-  return Array.from({ length: count }, (_, index) => found.get(String(index + 1)));
 }
 
 /** By whatever the statement selects as `key`, besides `SESSION_COLUMNS`. */
@@ -180,52 +149,96 @@ function factsOf({
   };
 }
 
-export type FindSession = {
-  byId(id: string): Promise<StoredSession | undefined>;
-  /** By the id that the hub gave the provider. */
-  byTransaction(gateway: string, merchantTransactionId: string): Promise<StoredSession | undefined>;
-  /** By the id that the provider gave the hub. */
-  byPayment(gateway: string, providerPaymentId: string): Promise<StoredSession | undefined>;
-  /** By the id that proved its payment. */
-  byProof(gateway: string, proof: string): Promise<StoredSession | undefined>;
+export type SessionEvents = {
+  /** Notifies every hub; never rejects. */
+  announce(sessionId: string): void;
+  /** Resolves when the session may have changed, after five seconds at most, or when `signal` aborts. */
+  next(sessionId: string, signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
 };
 
-const BATCHES = { maxSize: 128, maxInFlight: 2 };
+export type SessionEventsOptions = {
+  readonly pool: Pool;
+  /** LISTEN needs a dedicated connection. */
+  readonly address: DatabaseAddress;
+  readonly onError: (error: Error) => void;
+};
 
-export function createFindSession(pool: Pool): FindSession {
-  const byId = createBatcher<string, StoredSession | undefined>({
-    ...BATCHES,
-    run: (ids) =>
-      readSessionsAt(pool, ids.length, {
-        name: 'read_sessions',
-        // charge_session_pkey
-        wanted: 'unnest($1::uuid[]) with ordinality as t (id, position)',
-        condition: 'c.id = t.id',
-        values: [ids],
-      }),
+const CHANNEL = 'charge_session';
+const RECONNECT_MS = 1_000;
+// A lost notification costs only this delay.
+const POLL_MS = 5_000;
+/** A pooler in transaction mode does not support LISTEN. */
+const POLL_WITHOUT_LISTEN_MS = 1_000;
+
+export function createSessionEvents({ pool, address, onError }: SessionEventsOptions): SessionEvents {
+  const changes = new EventEmitter().setMaxListeners(0);
+  let client: Client | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let closed = false;
+  const listening = directAddress(address);
+  const canListen = listening.pooler !== 'transaction';
+
+  const reconnect = (error: Error): void => {
+    onError(error);
+    client?.removeAllListeners();
+    client?.on('error', () => {}); // the connection is being replaced
+    void client?.end().catch(() => {});
+    client = undefined;
+    if (!closed) timer ??= setTimeout(connect, RECONNECT_MS);
+  };
+  const connect = (): void => {
+    timer = undefined;
+    const fresh = dedicatedClient(listening.url, 'hub events');
+    client = fresh;
+    fresh.on('error', reconnect);
+    fresh.on('notification', ({ payload }) => payload !== undefined && changes.emit(payload));
+    fresh
+      .connect()
+      .then(() => fresh.query(`listen ${CHANNEL}`))
+      .catch(reconnect);
+  };
+  if (canListen) connect();
+
+  const notify = createBatcher<string, void>({
+    maxSize: 128,
+    maxInFlight: 1,
+    run: async (ids) => {
+      const text = 'select pg_notify($1, id) from unnest($2::text[]) as t (id)';
+      await pool.query({ name: 'announce', text, values: [CHANNEL, ids] });
+      return ids.map(() => undefined);
+    },
   });
-  const byTransaction = createBatcher<readonly [gateway: string, id: string], StoredSession | undefined>({
-    ...BATCHES,
-    run: (names) =>
-      readSessionsAt(pool, names.length, {
-        name: 'read_sessions_by_transaction',
-        // charge_session_merchant_transaction_id_key
-        wanted: 'unnest($1::text[], $2::text[]) with ordinality as t (gateway, id, position)',
-        condition: 'c.merchant_transaction_id = t.id and s.gateway = t.gateway',
-        values: [names.map(([gateway]) => gateway), names.map(([, id]) => id)],
-      }),
-  });
+
   return {
-    byId,
-    byTransaction: (gateway, merchantTransactionId) => byTransaction([gateway, merchantTransactionId]),
-    byPayment: (gateway, providerPaymentId) => readSessionByPayment(pool, gateway, providerPaymentId),
-    byProof: (gateway, proof) =>
-      readOne(pool, {
-        name: 'read_session_by_proof',
-        // payment_proof_pkey
-        condition: `c.id = (select session_id from payment_proof
-                            where gateway = $1 and kind = 'payment' and value = $2)`,
-        values: [gateway, proof],
-      }),
+    announce(sessionId) {
+      // In a transaction of its own: a commit with a notification holds a lock that serializes all such
+      // commits.
+      notify(sessionId).catch(onError);
+      if (!canListen) changes.emit(sessionId);
+    },
+
+    next(sessionId, signal) {
+      return new Promise((resolve) => {
+        const done = (): void => {
+          clearTimeout(poll);
+          changes.off(sessionId, done);
+          signal.removeEventListener('abort', done);
+          resolve();
+        };
+        const poll = setTimeout(done, canListen ? POLL_MS : POLL_WITHOUT_LISTEN_MS);
+        changes.once(sessionId, done);
+        signal.addEventListener('abort', done, { once: true });
+        if (signal.aborted) done();
+      });
+    },
+
+    async close() {
+      closed = true;
+      clearTimeout(timer);
+      client?.removeAllListeners();
+      client?.on('error', () => {}); // the connection is being closed
+      await client?.end().catch(() => {});
+    },
   };
 }

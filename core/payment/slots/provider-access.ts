@@ -1,7 +1,15 @@
 // Gives drivers access to the providers of slots: credentials, connections, access tokens and options. Limits
 // the concurrent calls to each provider.
+//
+// Each slot has its own connections, with limits on time and size, no redirects and no secrets in errors.
+import { SpanKind } from '@opentelemetry/api';
 import type { Pool } from 'pg';
+import type { Pool as HttpPool } from 'undici';
+import { withDeadline } from '../../../lib/net/deadline.ts';
+import { failureReason } from '../../../lib/net/failure-reason.ts';
+import { failSpan, inSpan } from '../../../lib/tracing/spans.ts';
 import type { Clock } from '../../clock.ts';
+import { HubError } from '../../errors.ts';
 import { Secret } from '../../secret.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
@@ -9,11 +17,12 @@ import type { Environment } from '../entities.ts';
 import {
   type PaymentDriver,
   type ProviderAccess,
+  type ProviderHttp,
   ProviderUnavailable,
   type TokenCache,
   type VerificationStep,
 } from '../providers/driver.ts';
-import type { ClosableProviderHttp, ProviderHttpOptions } from '../providers/http.ts';
+import { createTokenCache } from './token-cache.ts';
 
 /** Opens a slot: its driver and its credentials. */
 export type Providers = {
@@ -34,8 +43,10 @@ export type SlotAccessOptions = {
   readonly clock: Clock;
   /** @throws HubError `gateway_unknown` */
   readonly driverOf: (gateway: string) => PaymentDriver;
-  readonly openHttp: (slot: ProviderHttpOptions) => ClosableProviderHttp;
-  readonly openTokens: (slotId: string) => TokenCache;
+  /** The maximum of milliseconds for an exchange with a provider. Default: 30 000. */
+  readonly timeoutMs?: number;
+  /** Aborts all exchanges, and the waits for access tokens. */
+  readonly signal?: AbortSignal;
 };
 
 /**
@@ -43,7 +54,7 @@ export type SlotAccessOptions = {
  * statement.
  */
 export function createSlotAccess(options: SlotAccessOptions): SlotAccess {
-  const { pool, sealer, clock, driverOf, openHttp, openTokens } = options;
+  const { pool, sealer, clock, driverOf, timeoutMs, signal } = options;
   const connections = new Map<string, Connection>();
   const readSlot = createBatcher<string, StoredSlot>({
     maxSize: 128,
@@ -54,24 +65,28 @@ export function createSlotAccess(options: SlotAccessOptions): SlotAccess {
     },
   });
 
-  const connectionOf = (slot: StoredSlot, driver: PaymentDriver): Connection => {
-    const { environment, rotatedAtMs } = slot;
-    const previous = connections.get(slot.id);
-    if (previous?.rotatedAtMs === rotatedAtMs) return previous;
+  const connect = (slot: StoredSlot, driver: PaymentDriver, previous: Connection | undefined): Connection => {
+    const { id, environment, sealedCredentials } = slot;
+    const credentials = openCredentials(sealer, id, sealedCredentials);
     // The URL of a slot never changes, so a rotation keeps its connections and the calls in progress.
     const baseUrl = driver.rootUrl?.(slot.baseUrl) ?? slot.baseUrl;
-    const http = previous?.http ?? openHttp({ baseUrl, environment, productionUrls: driver.productionUrls });
-    const connection = { rotatedAtMs, http, tokens: openTokens(slot.id) };
-    connections.set(slot.id, connection);
-    return connection;
+    const { productionUrls } = driver;
+    const http =
+      previous?.http ?? createProviderHttp({ baseUrl, environment, productionUrls, timeoutMs, signal });
+    const tokens = createTokenCache({ pool, sealer, clock, slotId: id, signal });
+    return { sealedCredentials, credentials, http, tokens };
   };
 
   return {
     async forSlot(slotId, observe) {
       const slot = await readSlot(slotId);
       const driver = driverOf(slot.gateway);
-      const { http, tokens } = connectionOf(slot, driver);
-      const credentials = openCredentials(sealer, slotId, slot.sealedCredentials);
+      let connection = connections.get(slotId);
+      if (!connection?.sealedCredentials.equals(slot.sealedCredentials)) {
+        connection = connect(slot, driver, connection);
+        connections.set(slotId, connection);
+      }
+      const { credentials, http, tokens } = connection;
       const options = withDefaults(driver, slot.options);
       return {
         driver,
@@ -88,7 +103,9 @@ export function createSlotAccess(options: SlotAccessOptions): SlotAccess {
 }
 
 type Connection = {
-  readonly rotatedAtMs: number;
+  /** As stored. They differ after a rotation. */
+  readonly sealedCredentials: Buffer;
+  readonly credentials: Secret<Credentials>;
   readonly http: ClosableProviderHttp;
   readonly tokens: TokenCache;
 };
@@ -100,15 +117,13 @@ type StoredSlot = {
   readonly baseUrl: string;
   readonly options: Record<string, string>;
   readonly sealedCredentials: Buffer;
-  readonly rotatedAtMs: number;
 };
 
 async function readSlots(pool: Pool, ids: readonly string[]): Promise<Map<string, StoredSlot>> {
   const { rows } = await pool.query<StoredSlot>({
     name: 'open_slots',
-    text: `select id, gateway, environment, base_url as "baseUrl", options, sealed_credentials as
-           "sealedCredentials",
-                  (extract(epoch from rotated_at) * 1000)::float8 as "rotatedAtMs"
+    text: `select id, gateway, environment, base_url as "baseUrl", options,
+                  sealed_credentials as "sealedCredentials"
            from slot where id = any($1)`,
     values: [ids],
   });
@@ -144,6 +159,104 @@ export function openCredentials(sealer: Sealer, slotId: string, sealed: Uint8Arr
 /** The associated data of a slot's credentials: they cannot be opened as those of another slot. */
 export function sealedFor(slotId: string): string {
   return `slot:${slotId}`;
+}
+
+type ProviderHttpOptions = {
+  /** The slot's base URL: `http:` or `https:`, without credentials and query. */
+  readonly baseUrl: string;
+  readonly environment: Environment;
+  /** The driver's. In production the base URL has to be on one of their hosts, over TLS. */
+  readonly productionUrls: readonly string[];
+  /** The maximum of milliseconds for an exchange, whatever the request says. Default: 30 000. */
+  readonly timeoutMs?: number | undefined;
+  /** Aborts all exchanges. */
+  readonly signal?: AbortSignal | undefined;
+};
+
+export type ClosableProviderHttp = ProviderHttp & {
+  /** Waits for the exchanges in progress and accepts no new ones. */
+  close(): Promise<void>;
+};
+
+const TIMEOUT_MS = 30_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+const MAX_ANSWER_BYTES = 1024 * 1024;
+const MAX_CONNECTIONS = 64;
+const REASONS = { UND_ERR_RES_EXCEEDED_MAX_SIZE: 'its response is larger than 1 MiB' };
+
+/** @throws HubError `base_url_invalid` for a production slot whose base URL is not the provider's */
+export function createProviderHttp(options: ProviderHttpOptions): ClosableProviderHttp {
+  const base = new URL(options.baseUrl);
+  if (options.environment === 'production') requireProductionHost(base, options.productionUrls);
+  const { timeoutMs: longestMs = TIMEOUT_MS, signal: ending } = options;
+  const folder = base.pathname.replace(/\/*$/, '/');
+  let pool: Promise<HttpPool> | undefined;
+  const openPool = async (): Promise<HttpPool> => {
+    const undici = await import('undici'); // several MB that many hubs never need
+    return new undici.Pool(base.origin, {
+      connections: MAX_CONNECTIONS,
+      // Explicit, because an environment variable could turn it off.
+      connect: { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true },
+      allowH2: false,
+      maxResponseSize: MAX_ANSWER_BYTES,
+      // The signal of each exchange limits its total time, which these per-read timeouts do not.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  };
+
+  const http: ClosableProviderHttp = {
+    async send({ method, url, headers = {}, body, timeoutMs = longestMs }) {
+      const limitMs = Math.min(timeoutMs, longestMs);
+      const target = URL.parse(url);
+      if (target?.origin !== base.origin || !target.pathname.startsWith(folder)) {
+        throw new ProviderUnavailable(`the request address is not below ${base.host}${folder}`);
+      }
+      try {
+        return await withDeadline(limitMs, ending, async (signal) => {
+          pool ??= openPool();
+          const answer = await (await pool).request({
+            method,
+            path: target.pathname + target.search,
+            headers: { 'user-agent': 'hubctl', ...headers },
+            body: body ?? null,
+            signal,
+          });
+          if (answer.statusCode >= 300 && answer.statusCode < 400) {
+            answer.body.on('error', () => {}).destroy(); // the body is not needed
+            throw new ProviderUnavailable(`${base.host} redirects (HTTP ${answer.statusCode})`);
+          }
+          return { status: answer.statusCode, body: await answer.body.text() };
+        });
+      } catch (error) {
+        if (error instanceof ProviderUnavailable) throw error;
+        // Without the cause, which may contain the query and headers of the request.
+        throw new ProviderUnavailable(
+          `no answer from ${base.host}: ${failureReason(error, limitMs, REASONS)}`,
+        );
+      }
+    },
+    close: async () => (await pool)?.close(),
+  };
+  const send: ProviderHttp['send'] = (request) => {
+    // Neither the path nor the query, which may hold credentials. No trace context is sent to providers.
+    const attributes = { 'http.request.method': request.method, 'server.address': base.hostname };
+    return inSpan(request.method, { kind: SpanKind.CLIENT, attributes }, async (span) => {
+      const response = await http.send(request);
+      span.setAttribute('http.response.status_code', response.status);
+      if (response.status >= 400) failSpan(span, String(response.status));
+      return response;
+    });
+  };
+  return { ...http, send };
+}
+
+function requireProductionHost(base: URL, productionUrls: readonly string[]): void {
+  const origins = productionUrls.map((url) => new URL(url).origin);
+  if (base.protocol === 'https:' && origins.includes(base.origin)) return;
+  throw new HubError('base_url_invalid', `a production slot must be on ${origins.join(' or ')}`, {
+    field: 'baseUrl',
+  });
 }
 
 export type ProviderConcurrency = {

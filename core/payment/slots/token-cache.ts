@@ -14,7 +14,7 @@ export type TokenCacheOptions = {
   /** Milliseconds to wait for a token that another hub is requesting. Default: 13 000. */
   readonly waitMs?: number;
   /** Ends the wait. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 };
 
 type Token = { readonly token: string; readonly useUntil: Date };

@@ -16,14 +16,12 @@ import { createFeePreview } from '../../../core/payment/fees/preview.ts';
 import { createFeeRules } from '../../../core/payment/fees/versions.ts';
 import { sessionToProto } from '../../../core/payment/messages.ts';
 import type { PaymentDriver } from '../../../core/payment/providers/driver.ts';
-import { createProviderHttp } from '../../../core/payment/providers/http.ts';
 import { DRIVERS } from '../../../core/payment/providers/registry.ts';
 import { createSessions } from '../../../core/payment/sessions/queries.ts';
 import { createSlots } from '../../../core/payment/slots/admin.ts';
 import { createSlotAccess, type SlotAccess } from '../../../core/payment/slots/provider-access.ts';
 import { createReencryptSecrets } from '../../../core/payment/slots/reseal-credentials.ts';
 import { createTestSlot } from '../../../core/payment/slots/test-connection.ts';
-import { createTokenCache } from '../../../core/payment/slots/token-cache.ts';
 import { createSummarizeUsage } from '../../../core/payment/usage/days.ts';
 import { createUsage } from '../../../core/payment/usage/queries.ts';
 import { createInProcessTransport } from '../../../core/rpc/in-process/transport.ts';
@@ -75,8 +73,6 @@ export async function startPaymentAdmin(options: PaymentAdminOptions): Promise<P
     sealer,
     clock,
     driverOf,
-    openHttp: createProviderHttp,
-    openTokens: (slotId) => createTokenCache({ pool, sealer, clock, slotId }),
   });
   const service = createPaymentAdminService({
     drivers: DRIVERS,

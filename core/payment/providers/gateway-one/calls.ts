@@ -1,6 +1,27 @@
-// Calls gateway_one and reads its answers.
-import { type ProviderAccess, ProviderUnavailable } from '../driver.ts';
-import { type Answer, readAnswer } from '../read-answer.ts';
+// Calls gateway_one and interprets its answers.
+import { formatMoney, type Money, MoneyError, parseMoney, sameMoney } from '../../money.ts';
+import {
+  type Checkout,
+  type ExpectedPayment,
+  type FoundPayment,
+  type PaymentSearch,
+  type ProviderAccess,
+  ProviderRefused,
+  ProviderUnavailable,
+  type Risk,
+  type Verdict,
+} from '../driver.ts';
+import {
+  type Answer,
+  optionalId,
+  optionalText,
+  readAnswer,
+  readCheckoutUrl,
+  readMoney,
+  readObject,
+  requiredId,
+  requiredText,
+} from '../driver-calls.ts';
 
 /** The path of the transaction query, and of the requests and queries of refunds. */
 export const QUERY_PATH = '/validator/api/merchantTransIDvalidationAPI.php';
@@ -36,4 +57,178 @@ export function addressOf({ baseUrl }: ProviderAccess, path: string): string {
 export function store({ credentials }: ProviderAccess): { store_id: string; store_passwd: string } {
   const { storeId = '', storePassword = '' } = credentials.reveal();
   return { store_id: storeId, store_passwd: storePassword };
+}
+
+const STANDING = new Set(['VALID', 'VALIDATED']);
+// The only statuses of a payment that was made and no longer stands. A partial refund has none.
+const REVERSED = new Set(['REFUNDED', 'REVERSED', 'CHARGEBACK']);
+const NOT_PAID: ReadonlyMap<string, 'failed' | 'cancelled'> = new Map([
+  ['FAILED', 'failed'],
+  ['CANCELLED', 'cancelled'],
+  ['EXPIRED', 'cancelled'],
+]);
+
+/** The answer to initiate. @throws ProviderRefused, ProviderUnavailable */
+export function readCheckout(answer: Answer): Checkout {
+  const status = requiredText(answer, 'status');
+  if (status === 'FAILED') {
+    const reason = optionalText(answer, 'failedreason') ?? 'no reason given';
+    throw new ProviderRefused(`the provider refused the checkout: ${reason}`);
+  }
+  if (status !== 'SUCCESS') {
+    throw new ProviderUnavailable(`the provider answered with the status ${status}`);
+  }
+  return {
+    providerPaymentId: requiredId(answer, 'sessionkey'),
+    checkoutUrl: readCheckoutUrl(answer, 'GatewayPageURL'),
+  };
+}
+
+/**
+ * The provider's complaint about the request: an `APIConnect` other than DONE. Undefined if there is none.
+ */
+export function complaintOf(answer: Answer): string | undefined {
+  const connect = optionalText(answer, 'APIConnect') ?? 'DONE';
+  return connect === 'DONE'
+    ? undefined
+    : `the provider does not accept the store's credentials (APIConnect ${connect})`;
+}
+
+/** The answer of the validation API about one validation id. @throws ProviderUnavailable */
+export function judgeValidation(answer: Answer, expected: ExpectedPayment): Verdict {
+  requireConnected(answer);
+  if (requiredText(answer, 'status') !== 'INVALID_TRANSACTION') return judgeTransaction(answer, expected);
+  return { kind: 'mismatch', detail: 'the provider knows no payment with this validation id' };
+}
+
+/**
+ * The answer of the query by transaction id, which lists all attempts to pay it. One standing payment is
+ * enough. Without one, an unreadable attempt might be it, and an attempt in progress outweighs failed ones.
+ *
+ * @throws ProviderUnavailable
+ */
+export function judgeQuery(answer: Answer, expected: ExpectedPayment): Verdict {
+  requireConnected(answer);
+  const found: Verdict[] = [];
+  let unreadable: ProviderUnavailable | undefined;
+  for (const transaction of elementsOf(answer)) {
+    try {
+      found.push(judgeTransaction(readObject(transaction, 'a transaction'), expected));
+    } catch (error) {
+      if (!(error instanceof ProviderUnavailable)) throw error;
+      unreadable = error;
+    }
+  }
+  const first = (kind: Verdict['kind']): Verdict | undefined =>
+    found.find((verdict) => verdict.kind === kind);
+  const paid = first('paid');
+  if (paid === undefined && unreadable !== undefined) throw unreadable;
+  return (
+    paid ??
+    first('mismatch') ??
+    first('reversed') ??
+    first('pending') ??
+    first('not_paid') ?? { kind: 'pending', detail: 'the provider has no transaction with this id yet' }
+  );
+}
+
+function requireConnected(answer: Answer): void {
+  const complaint = complaintOf(answer);
+  if (complaint !== undefined) throw new ProviderUnavailable(complaint);
+}
+
+/** All transactions of the answer. The count, a number or text, matters only if the list is missing. */
+function elementsOf(answer: Answer): readonly unknown[] {
+  const { element } = answer;
+  if (Array.isArray(element)) return element;
+  if (element == null && requiredText(answer, 'no_of_trans_found') === '0') return [];
+  throw new ProviderUnavailable('"element" of the answer is not a list');
+}
+
+function judgeTransaction(transaction: Answer, expected: ExpectedPayment): Verdict {
+  const status = requiredText(transaction, 'status');
+  if (STANDING.has(status) || REVERSED.has(status)) {
+    if (requiredText(transaction, 'tran_id') !== expected.merchantTransactionId) {
+      return { kind: 'mismatch', detail: `the provider says ${status} of another transaction` };
+    }
+    const amount = amountOf(transaction);
+    const detail = `the provider says ${status}: ${formatMoney(amount)}`;
+    if (!sameMoney(amount, expected.amount)) {
+      return { kind: 'mismatch', detail: `${detail}, not ${formatMoney(expected.amount)}` };
+    }
+    if (REVERSED.has(status)) return { kind: 'reversed', detail };
+    const gatewayTransactionId = requiredId(transaction, 'val_id');
+    const bankTransactionId = optionalId(transaction, 'bank_tran_id');
+    const risk = riskOf(transaction);
+    const received = receivedOf(transaction);
+    return {
+      kind: 'paid',
+      gatewayTransactionId,
+      ...(bankTransactionId && { bankTransactionId }),
+      ...(risk && { risk }),
+      ...(received && { received }),
+      detail,
+    };
+  }
+  const isOurs = optionalText(transaction, 'tran_id') === expected.merchantTransactionId;
+  const end = isOurs ? NOT_PAID.get(status) : undefined;
+  const detail = `the provider says ${status}${isOurs ? '' : ' of another transaction'}`;
+  return end === undefined ? { kind: 'pending', detail } : { kind: 'not_paid', status: end, detail };
+}
+
+/** The amount in the customer's currency; `amount` may be converted to the store's currency. */
+function amountOf(transaction: Answer): Money {
+  const amount = optionalText(transaction, 'currency_amount');
+  const currency = optionalText(transaction, 'currency_type');
+  if (amount !== undefined && currency !== undefined) return readMoney(amount, currency);
+  return readMoney(requiredText(transaction, 'amount'), requiredText(transaction, 'currency'));
+}
+
+/**
+ * What the store receives, in its own currency. Undefined if the answer has no readable amount, which does not
+ * invalidate the payment.
+ */
+function receivedOf({ store_amount: amount, currency }: Answer): Money | undefined {
+  if (typeof amount !== 'string' || typeof currency !== 'string') return undefined;
+  try {
+    return parseMoney(amount, currency);
+  } catch (error) {
+    if (error instanceof MoneyError) return undefined;
+    throw error;
+  }
+}
+
+const MAX_TITLE_CHARACTERS = 100;
+
+/** Undefined if the answer has no readable rating, which does not invalidate the payment. */
+function riskOf({ risk_level: level, risk_title: title }: Answer): Risk | undefined {
+  if (typeof level !== 'string' || !/^\d{1,4}$/.test(level)) return undefined;
+  const words = typeof title === 'string' ? title.slice(0, MAX_TITLE_CHARACTERS) : '';
+  return { level: Number(level), title: words };
+}
+
+/**
+ * All payments of a session: the query by transaction id lists every attempt to pay.
+ *
+ * @throws ProviderUnavailable, also if a payment that stands is unreadable, because it may be unknown
+ */
+export function readPayments(answer: Answer, search: PaymentSearch): FoundPayment[] {
+  requireConnected(answer);
+  return elementsOf(answer)
+    .map((element) => readObject(element, 'a transaction'))
+    .filter((transaction) => STANDING.has(requiredText(transaction, 'status')))
+    .map((transaction) => readPayment(transaction, search));
+}
+
+function readPayment(transaction: Answer, search: PaymentSearch): FoundPayment {
+  if (requiredText(transaction, 'tran_id') !== search.merchantTransactionId) {
+    throw new ProviderUnavailable('the provider answered about another transaction');
+  }
+  const bankTransactionId = optionalId(transaction, 'bank_tran_id');
+  return {
+    gatewayTransactionId: requiredId(transaction, 'val_id'),
+    ...(bankTransactionId && { bankTransactionId }),
+    providerPaymentId: optionalId(transaction, 'sessionkey') ?? search.providerPaymentId,
+    amount: amountOf(transaction),
+  };
 }

@@ -14,9 +14,19 @@ import {
   RISKY_PAYMENTS_VALUES,
   type Verdict,
 } from '../driver.ts';
-import { recordStep, redactSecrets } from '../record-calls.ts';
-import { complaintOf, judgeQuery, judgeValidation, readCheckout, readPayments } from './answers.ts';
-import { addressOf, call, QUERY_PATH, sendQuery, store } from './calls.ts';
+import { recordStep, redactSecrets } from '../driver-calls.ts';
+import {
+  addressOf,
+  call,
+  complaintOf,
+  judgeQuery,
+  judgeValidation,
+  QUERY_PATH,
+  readCheckout,
+  readPayments,
+  sendQuery,
+  store,
+} from './calls.ts';
 import { refunds } from './refunds.ts';
 
 const OUTCOMES: ReadonlyMap<string, CallbackClaim['outcome']> = new Map([

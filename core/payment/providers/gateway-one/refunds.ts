@@ -23,11 +23,9 @@ import {
   type SettledPayment,
   type Verdict,
 } from '../driver.ts';
-import { type Answer, optionalText, requiredId, requiredText } from '../read-answer.ts';
-import { recordStep } from '../record-calls.ts';
+import { type Answer, optionalText, recordStep, requiredId, requiredText } from '../driver-calls.ts';
 import { isCovered, REFUND_OUTCOMES } from '../reported-refunds.ts';
-import { complaintOf, judgeQuery, readPayments } from './answers.ts';
-import { QUERY_PATH, sendQuery } from './calls.ts';
+import { complaintOf, judgeQuery, QUERY_PATH, readPayments, sendQuery } from './calls.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
 const MAX_REMARKS_CHARACTERS = 255;

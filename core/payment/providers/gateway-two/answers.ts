@@ -17,7 +17,7 @@ import {
   readMoney,
   requiredId,
   requiredText,
-} from '../read-answer.ts';
+} from '../driver-calls.ts';
 
 /** An answer in any of the provider's envelopes: `statusCode`, `errorCode`, `externalCode`, or a bare `message`. */
 export type Reply = {

@@ -6,7 +6,7 @@ import {
   ProviderUnavailable,
   type VerificationStep,
 } from '../driver.ts';
-import { recordStep } from '../record-calls.ts';
+import { recordStep } from '../driver-calls.ts';
 import { type Reply, readGrant, readReply } from './answers.ts';
 
 export type AuthorizedCall<T> = {

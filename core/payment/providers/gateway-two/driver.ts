@@ -11,7 +11,7 @@ import {
   ProviderUnavailable,
   type Verdict,
 } from '../driver.ts';
-import { redactSecrets } from '../record-calls.ts';
+import { redactSecrets } from '../driver-calls.ts';
 import { judgeExecution, judgeQuery, readCheckout } from './answers.ts';
 import { accessToken, asUnavailable, callAuthorized, renewToken } from './calls.ts';
 import { findPayments } from './payments.ts';

@@ -7,7 +7,7 @@ import {
   type ProviderAccess,
   ProviderUnavailable,
 } from '../driver.ts';
-import { readMoney, requiredId, requiredText } from '../read-answer.ts';
+import { readMoney, requiredId, requiredText } from '../driver-calls.ts';
 import { invoiceOf, isCompleted, isDone, isFinal, paymentIdOf, type Reply } from './answers.ts';
 import { asUnavailable, callAuthorized } from './calls.ts';
 

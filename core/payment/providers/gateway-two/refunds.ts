@@ -29,7 +29,7 @@ import {
   readObject,
   requiredId,
   requiredText,
-} from '../read-answer.ts';
+} from '../driver-calls.ts';
 import { isCovered, REFUND_OUTCOMES, refundedMinor } from '../reported-refunds.ts';
 import { isDone, isTransient, judgeQuery, type Reply } from './answers.ts';
 import { accessToken, asUnavailable, callAuthorized } from './calls.ts';

@@ -1,7 +1,7 @@
 // Reads checkout sessions that payment links created without the hub.
 import type Stripe from 'stripe';
 import type { CatalogCalls, CatalogSale } from '../driver.ts';
-import { recordStep } from '../record-calls.ts';
+import { recordStep } from '../driver-calls.ts';
 import { fromStripeAmount } from './amounts.ts';
 import { findInStripe } from './client.ts';
 import { HUB_SESSION } from './metadata.ts';

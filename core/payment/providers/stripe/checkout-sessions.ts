@@ -14,7 +14,7 @@ import {
   ProviderUnavailable,
   type Verdict,
 } from '../driver.ts';
-import { recordStep } from '../record-calls.ts';
+import { recordStep } from '../driver-calls.ts';
 import { fromStripeAmount, toStripeAmount } from './amounts.ts';
 import { callStripe, queryStripe } from './client.ts';
 import { HUB_SESSION, HUB_TRANSACTION } from './metadata.ts';

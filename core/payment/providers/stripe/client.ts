@@ -1,7 +1,7 @@
 // Calls Stripe's API with its official package, through the HTTP client of the slot.
 import type Stripe from 'stripe';
 import { type ProviderAccess, type ProviderHttp, ProviderRefused, ProviderUnavailable } from '../driver.ts';
-import { readAnswer } from '../read-answer.ts';
+import { readAnswer } from '../driver-calls.ts';
 
 const TIMEOUT_MS = 15_000;
 

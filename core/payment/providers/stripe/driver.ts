@@ -1,6 +1,6 @@
 // stripe: Checkout Sessions, and webhook events that Stripe signs.
 import { type PaymentDriver, ProviderRefused } from '../driver.ts';
-import { recordStep, redactSecrets } from '../record-calls.ts';
+import { recordStep, redactSecrets } from '../driver-calls.ts';
 import { catalog } from './catalog.ts';
 import { createCheckout, findPayments, verify } from './checkout-sessions.ts';
 import { callStripe } from './client.ts';

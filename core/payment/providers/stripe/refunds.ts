@@ -7,7 +7,7 @@ import {
   ProviderUnavailable,
   type RefundCalls,
 } from '../driver.ts';
-import { recordStep } from '../record-calls.ts';
+import { recordStep } from '../driver-calls.ts';
 import { REFUND_OUTCOMES, refundedMinor } from '../reported-refunds.ts';
 import { fromStripeAmount, toStripeAmount } from './amounts.ts';
 import { callStripe, queryStripe } from './client.ts';

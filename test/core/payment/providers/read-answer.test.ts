@@ -7,7 +7,7 @@ import {
   readCheckoutUrl,
   readMoney,
   requiredText,
-} from '../../../../core/payment/providers/read-answer.ts';
+} from '../../../../core/payment/providers/driver-calls.ts';
 
 describe('the answer of a provider', () => {
   it('keeps numbers as the text that was sent', () => {

@@ -8,7 +8,10 @@ import type {
   TokenCache,
   VerificationStep,
 } from '../../../../core/payment/providers/driver.ts';
-import { type ClosableProviderHttp, createProviderHttp } from '../../../../core/payment/providers/http.ts';
+import {
+  type ClosableProviderHttp,
+  createProviderHttp,
+} from '../../../../core/payment/slots/provider-access.ts';
 import { Secret } from '../../../../core/secret.ts';
 
 export type TestAccess = ProviderAccess & {

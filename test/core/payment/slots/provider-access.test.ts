@@ -10,7 +10,10 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { HubError } from '../../../../core/errors.ts';
 import { ProviderUnavailable } from '../../../../core/payment/providers/driver.ts';
-import { type ClosableProviderHttp, createProviderHttp } from '../../../../core/payment/providers/http.ts';
+import {
+  type ClosableProviderHttp,
+  createProviderHttp,
+} from '../../../../core/payment/slots/provider-access.ts';
 import { until } from '../../../support/until.ts';
 import {
   hangUp,
@@ -19,8 +22,8 @@ import {
   type ScriptedProvider,
   silence,
   startScriptedProvider,
-} from './scripted-provider.ts';
-import { rejectionOf } from './test-access.ts';
+} from '../providers/scripted-provider.ts';
+import { rejectionOf } from '../providers/test-access.ts';
 
 const MIB = 1024 * 1024;
 

@@ -5,7 +5,7 @@ import {
   judgeQuery,
   judgeValidation,
   readCheckout,
-} from '../../../../../core/payment/providers/gateway-one/answers.ts';
+} from '../../../../../core/payment/providers/gateway-one/calls.ts';
 import { transaction } from '../sample-answers.ts';
 import { expectedPayment } from '../test-access.ts';
 

@@ -1,8 +1,10 @@
 // The context of a command: streams, global options, output, and a connection to the hub on first use.
+
 import type { Command } from 'commander';
 import { callInterceptors } from './connect/call-interceptors.ts';
 import { chooseHub, type Typed } from './connect/choose-hub.ts';
 import type { Hub } from './connect/connection.ts';
+import { lazyHub } from './connect/lazy-hub.ts';
 import { contextsFile, LOCAL, readContexts, type StoredContexts } from './connect/stored-contexts.ts';
 import { noHubIn, resolveTarget, type Target } from './connect/target.ts';
 import { readTokenFile } from './connect/token-file.ts';
@@ -31,8 +33,8 @@ export type CommandContext = {
   target(): Promise<Target>;
   /** The same without the current context, for commands about this machine. */
   localTarget(): Promise<Target>;
-  /** Clients of these services of that hub. Loads Connect and the contract of each service. */
-  hub<Name extends keyof Hub>(...services: Name[]): Promise<Pick<Hub, Name>>;
+  /** The clients of that hub. */
+  readonly hub: Hub;
 };
 
 export function createCommandContext(program: Command, streams: Streams): CommandContext {
@@ -105,11 +107,12 @@ export function createCommandContext(program: Command, streams: Streams): Comman
       return target;
     },
     localTarget: async () => findTarget(() => ({ current: LOCAL, contexts: {} })),
-    hub: async (...services) => {
+    hub: lazyHub(async (service) => {
       const found = await commandContext.target();
       const { connect } = await import('./connect/connection.ts');
-      return connect(found, services, callInterceptors(found.server, debug(), progress, interruption));
-    },
+      const interceptors = callInterceptors(found.server, debug(), progress, interruption);
+      return connect(found, service, interceptors);
+    }),
   };
   return commandContext;
 }

@@ -1,6 +1,6 @@
 // The help text of a command besides its arguments and options.
 import type { Command, Help } from 'commander';
-import type { Schema, TypedSchema } from './output/json-schema.ts';
+import type { Schema, TypedSchema } from './views/schema.ts';
 
 export type VerbManual = {
   readonly summary: string;

@@ -34,15 +34,14 @@ const SERVICES = {
   tokens: async () => (await import('../../gen/hub/access/v1/token_service_pb.ts')).TokenService,
 };
 
-/** Clients of these services, which send the target's token with each call. Does not connect yet. */
+/** A client that sends the target's token with each call. Does not connect yet. */
 export async function connect<Name extends keyof Hub>(
   target: Target,
-  services: readonly Name[],
+  service: Name,
   interceptors: readonly Interceptor[] = [],
-): Promise<Pick<Hub, Name>> {
-  const transport = transportTo(target, interceptors);
-  const clients = services.map(async (name) => [name, createClient(await SERVICES[name](), transport)]);
-  return Object.fromEntries(await Promise.all(clients)); // by the requested names
+): Promise<Hub[Name]> {
+  const contract = await SERVICES[service]();
+  return createClient(contract, transportTo(target, interceptors)) as Hub[Name]; // of that contract
 }
 
 export function transportTo(

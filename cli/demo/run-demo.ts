@@ -1,10 +1,12 @@
 // Runs the demo: a hub, sample data, and commands to paste.
+
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type Client, Code, ConnectError } from '@connectrpc/connect';
 import type { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { LicenseState } from '../../gen/hub/license/v1/license_pb.ts';
 import { connect } from '../connect/connection.ts';
+import { lazyHub } from '../connect/lazy-hub.ts';
 import type { Progress } from '../output/progress.ts';
 import type { RunningHub } from '../serve/run-hub.ts';
 import { serveUntilStopped } from '../serve/serve-until-stopped.ts';
@@ -46,7 +48,7 @@ export async function runDemo(settings: Settings, options: DemoOptions): Promise
       const token = { value: core.adminToken.reveal(), from: 'the hub itself' };
       const trust = { certificate: settings.rpcTlsCert };
       const target = { server: core.rpcUrl, token, guessedFor: undefined, withheld: undefined, trust };
-      const hub = await connect(target, ['admin', 'paymentAdmin', 'offers', 'tokens']);
+      const hub = lazyHub((service) => connect(target, service));
       const demo = await keptLicense(hub.admin, join(dataDir, 'demo.json'));
       const { simulator, slots } = await startDemoPayments(hub, {
         port: simulatorPort,

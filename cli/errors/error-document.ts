@@ -1,42 +1,35 @@
 // The JSON document of an error, and the data that describes one.
 import type { Target } from '../connect/target.ts';
-import {
-  id,
-  integer,
-  list,
-  object,
-  optional,
-  text,
-  type ValueOf,
-  withDescription,
-} from '../output/json-schema.ts';
 import type { Given } from '../parse/field-names.ts';
+import * as json from '../views/schema.ts';
 
-const VIOLATION = object('Violation', {
-  field: text('name of the option or argument, such as `--seats`'),
-  message: text('the rule'),
+const VIOLATION = json.object('Violation', {
+  field: json.text('name of the option or argument, such as `--seats`'),
+  message: json.text('the rule'),
 });
 /** A request field that breaks a rule of the contract. */
-export type FieldError = ValueOf<typeof VIOLATION>;
+export type FieldError = json.ValueOf<typeof VIOLATION>;
 
-const SEATS = object('SeatUsage', {
-  limit: integer('seats allowed; -1 is unlimited'),
-  used: integer('seats taken'),
+const SEATS = json.object('SeatUsage', {
+  limit: json.integer('seats allowed; -1 is unlimited'),
+  used: json.integer('seats taken'),
 });
 
 /** The member `error` of what hubctl prints with `--output json`. */
-export const ERROR = object('Error', {
-  code: text('error code for programs: `usage`, `hub_unreachable`, `license_unknown`, …'),
-  message: text('message for people'),
-  field: optional(text('the option, argument or request field that caused it')),
-  sessionId: optional(id('chs', 'the charge session that the request left behind')),
-  licenseIds: optional(list(id('lic'), 'issued licenses whose keys may be missing from the output')),
-  seats: optional(withDescription(SEATS, 'the seats of the license')),
-  violations: optional(list(VIOLATION, 'the validation rules that the request violates')),
-  stack: optional(text('the stack trace, with --debug')),
+export const ERROR = json.object('Error', {
+  code: json.text('error code for programs: `usage`, `hub_unreachable`, `license_unknown`, …'),
+  message: json.text('message for people'),
+  field: json.optional(json.text('the option, argument or request field that caused it')),
+  sessionId: json.optional(json.id('chs', 'the charge session that the request left behind')),
+  licenseIds: json.optional(
+    json.list(json.id('lic'), 'issued licenses whose keys may be missing from the output'),
+  ),
+  seats: json.optional(json.withDescription(SEATS, 'the seats of the license')),
+  violations: json.optional(json.list(VIOLATION, 'the validation rules that the request violates')),
+  stack: json.optional(json.text('the stack trace, with --debug')),
 });
 
-export type Failure = Omit<ValueOf<typeof ERROR>, 'stack'> & {
+export type Failure = Omit<json.ValueOf<typeof ERROR>, 'stack'> & {
   readonly exitCode: number;
   /** A name or id that was not found. */
   readonly unknown?: { readonly kind: string; readonly value: string };

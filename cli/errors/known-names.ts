@@ -7,7 +7,6 @@ import type { CommandContext } from '../command-context.ts';
 import type { Hub } from '../connect/connection.ts';
 import { contextsFile, LOCAL, readContexts } from '../connect/stored-contexts.ts';
 import { endpointView } from '../views/events/endpoint.ts';
-import { eventView } from '../views/events/event.ts';
 import { appView } from '../views/licensing/app.ts';
 import { type LicenseView, licenseView } from '../views/licensing/license.ts';
 import { profileView } from '../views/licensing/profile.ts';
@@ -52,13 +51,14 @@ export async function knownNames(
   const source = Object.hasOwn(SOURCES, kind) ? SOURCES[kind] : undefined;
   if (source === undefined) return [];
   try {
-    return await source(commandContext.hub, line);
+    const names = await source(commandContext.hub, line);
+    return names.map(([value, about]) => ({ value, about }));
   } catch {
     return [];
   }
 }
 
-type Source = (hub: CommandContext['hub'], line: TypedLine) => Promise<KnownName[]>;
+type Source = (hub: Hub, line: TypedLine) => Promise<readonly (readonly [value: string, about: string])[]>;
 
 const PAGE = { pageSize: NEWEST };
 const CALL = { timeoutMs: 1_000 };
@@ -66,174 +66,131 @@ const CALL = { timeoutMs: 1_000 };
 /** By the word in angle brackets. */
 const SOURCES: Readonly<Record<string, Source>> = {
   app: async (hub) => {
-    const { admin } = await hub('admin');
-    const { apps } = await admin.listApps(PAGE, CALL);
-    return apps.map(({ slug, name }) => ({ value: slug, about: name }));
+    const { apps } = await hub.admin.listApps(PAGE, CALL);
+    return apps.map(({ slug, name }) => [slug, name]);
   },
   profile: async (hub, { given: { app = '' } }) => {
-    const { admin } = await hub('admin');
-    const { limitProfiles } = await admin.listLimitProfiles({ app }, CALL);
-    return limitProfiles
-      .map(profileView)
-      .map(({ name, limits }) => ({ value: name, about: JSON.stringify(limits) }));
+    const { limitProfiles } = await hub.admin.listLimitProfiles({ app }, CALL);
+    return limitProfiles.map(profileView).map(({ name, limits }) => [name, JSON.stringify(limits)]);
   },
   kid: async (hub, { given: { app = '' } }) => {
-    const { admin } = await hub('admin');
-    const reply = await admin.getApp({ app }, CALL);
-    const keys = reply.app === undefined ? [] : appView(reply.app).signingKeys;
+    const keys = appView((await hub.admin.getApp({ app }, CALL)).app).signingKeys;
     // An active one cannot be withdrawn.
-    return keys
-      .filter(({ state }) => state === 'retired')
-      .map(({ kid, state, createdAt }) => ({ value: kid, about: `${state}, made ${createdAt}` }));
+    const retired = keys.filter(({ state }) => state === 'retired');
+    return retired.map(({ kid, state, createdAt }) => [kid, `${state}, made ${createdAt}`]);
   },
-  licenseId: async (hub, line) => {
-    const wanted = { 'license revoke': ['active', 'expired'], 'license reinstate': ['revoked'] }[
-      line.command
-    ];
-    return (await licenses(await hub('admin')))
-      .filter(({ state }) => wanted?.includes(state) ?? true)
-      .map((license) => ({ value: license.licenseId, about: aboutLicense(license) }));
+  licenseId: async (hub, { command }) => {
+    const wanted = { 'license revoke': ['active', 'expired'], 'license reinstate': ['revoked'] }[command];
+    const fitting = (await licenses(hub)).filter(({ state }) => wanted?.includes(state) ?? true);
+    return fitting.map((license) => [license.licenseId, aboutLicense(license)]);
   },
   seatId: async (hub) => {
-    const { admin } = await hub('admin');
-    const used = (await licenses({ admin }))
-      .filter(({ seatsUsed }) => seatsUsed > 0)
-      .slice(0, LICENSES_WITH_SEATS);
+    const used = (await licenses(hub)).filter(({ seatsUsed }) => seatsUsed > 0).slice(0, LICENSES_WITH_SEATS);
     const replies = await Promise.all(
-      used.map(({ licenseId }) => admin.listSeats({ licenseId, ...PAGE }, CALL)),
+      used.map(({ licenseId }) => hub.admin.listSeats({ licenseId, ...PAGE }, CALL)),
     );
-    return replies
-      .flatMap(({ seats }) => seats.map(seatView))
-      .map((seat) => ({ value: seat.seatId, about: seat.machineLabel ?? seat.machineFingerprint }));
+    const seats = replies.flatMap((reply) => reply.seats.map(seatView));
+    return seats.map((seat) => [seat.seatId, seat.machineLabel ?? seat.machineFingerprint]);
   },
   offer: async (hub, { command, given: { app } }) => {
-    const { offers } = await hub('offers');
-    const wanted = { includeArchived: command.startsWith('offer '), ...(app !== undefined && { app }) };
-    const { offers: found } = await offers.listOffers({ ...PAGE, ...wanted }, CALL);
+    const wanted = { includeArchived: command.startsWith('offer '), app };
+    const { offers } = await hub.offers.listOffers({ ...PAGE, ...wanted }, CALL);
     const archived = { 'offer archive': false, 'offer unarchive': true }[command];
-    return found
+    return offers
       .map(offerView)
       .filter(({ archivedAt }) => archived === undefined || archived === (archivedAt !== undefined))
-      .map((offer) => ({
-        value: `${offer.app}/${offer.slug}`,
-        about: [offer.name, ...offer.prices.map(moneyText)].join(', '),
-      }));
+      .map(({ app, slug, name, prices }) => [`${app}/${slug}`, [name, ...prices.map(moneyText)].join(', ')]);
   },
   mailId: async (hub, { command }) => {
-    const { mails } = await hub('mails');
-    const { mails: found } = await mails.listMails(PAGE, CALL);
-    return found
-      .map(mailView)
+    const mails = (await hub.mails.listMails(PAGE, CALL)).mails.map(mailView);
+    return mails
       .filter(({ state }) => command !== 'mail resend' || state !== 'sent')
-      .map((mail) => ({ value: mail.mailId, about: `${mail.state}, ${mail.kind} of ${mail.app}` }));
+      .map(({ mailId, state, kind, app }) => [mailId, `${state}, ${kind} of ${app}`]);
   },
   order: async (hub, { command }) => {
-    const { orders } = await hub('orders');
     const wanted = command === 'order retry' ? { state: ORDER_STATES.blocked } : {};
-    const { orders: found } = await orders.listOrders({ ...PAGE, ...wanted }, CALL);
-    return found
-      .map(orderView)
-      .map((order) => ({ value: order.orderId, about: `${order.state}, ${soldText(order)}` }));
+    const { orders } = await hub.orders.listOrders({ ...PAGE, ...wanted }, CALL);
+    return orders.map(orderView).map((order) => [order.orderId, `${order.state}, ${soldText(order)}`]);
   },
   gateway: async (hub) => {
-    const { paymentAdmin } = await hub('paymentAdmin');
-    const { gateways } = await paymentAdmin.listGateways({}, CALL);
-    return gateways.map(({ gateway, credentials }) => ({ value: gateway, about: credentials.join(', ') }));
+    const { gateways } = await hub.paymentAdmin.listGateways({}, CALL);
+    return gateways.map(({ gateway, credentials }) => [gateway, credentials.join(', ')]);
   },
   slot: async (hub, { command }) => {
-    const { paymentAdmin } = await hub('paymentAdmin');
-    const { slots } = await paymentAdmin.listSlots({}, CALL);
+    const slots = (await hub.paymentAdmin.listSlots({}, CALL)).slots.map(slotView);
     const disabled = { 'slot enable': true, 'slot disable': false, 'session create': false }[command];
     return slots
-      .map(slotView)
       .filter((slot) => disabled === undefined || slot.disabled === disabled)
-      .map((slot) => ({ value: slot.name, about: `${slot.gateway}, ${slot.environment}` }));
+      .map(({ name, gateway, environment }) => [name, `${gateway}, ${environment}`]);
   },
   sessionId: async (hub) => {
-    const { payments } = await hub('payments');
-    const { sessions } = await payments.listChargeSessions(PAGE, CALL);
-    return sessions.map(chargeSessionView).map((session) => ({
-      value: session.sessionId,
-      about: [session.status, moneyText(session), session.orderReference].filter(Boolean).join(', '),
-    }));
+    const { sessions } = await hub.payments.listChargeSessions(PAGE, CALL);
+    return sessions.map(chargeSessionView).map((session) => {
+      const about = [session.status, moneyText(session), session.orderReference];
+      return [session.sessionId, about.filter(Boolean).join(', ')];
+    });
   },
   callbackId: async (hub) => {
-    const { paymentAdmin } = await hub('paymentAdmin');
-    const { callbacks } = await paymentAdmin.listCallbacks(PAGE, CALL);
-    return callbacks.map(callbackView).map((callback) => ({
-      value: callback.callbackId,
-      about: `${callback.state}, ${callback.gateway}, ${callback.receivedAt}`,
-    }));
+    const callbacks = (await hub.paymentAdmin.listCallbacks(PAGE, CALL)).callbacks.map(callbackView);
+    return callbacks.map(({ callbackId, state, gateway, receivedAt }) => [
+      callbackId,
+      `${state}, ${gateway}, ${receivedAt}`,
+    ]);
   },
   duplicatePaymentId: async (hub) => {
-    const { paymentAdmin } = await hub('paymentAdmin');
-    const { duplicatePayments } = await paymentAdmin.listDuplicatePayments(PAGE, CALL);
-    return duplicatePayments.map(duplicatePaymentView).map((duplicate) => ({
-      value: duplicate.duplicatePaymentId,
-      about: `${moneyText(duplicate)}, ${duplicate.sessionId}`,
-    }));
+    const { duplicatePayments } = await hub.paymentAdmin.listDuplicatePayments(PAGE, CALL);
+    return duplicatePayments
+      .map(duplicatePaymentView)
+      .map((duplicate) => [duplicate.duplicatePaymentId, `${moneyText(duplicate)}, ${duplicate.sessionId}`]);
   },
   refundId: async (hub, { command }) => {
-    const { refunds } = await hub('refunds');
-    const wanted = command === 'refund resolve' ? { needsReview: true } : {};
-    const { refunds: found } = await refunds.listRefunds({ ...PAGE, ...wanted }, CALL);
-    return found.map(refundView).map((refund) => ({
-      value: refund.refundId,
-      about: `${refund.state}, ${moneyText(refund)}, ${refund.sessionId}`,
-    }));
+    const wanted = { needsReview: command === 'refund resolve' };
+    const refunds = (await hub.refunds.listRefunds({ ...PAGE, ...wanted }, CALL)).refunds.map(refundView);
+    return refunds.map((refund) => [
+      refund.refundId,
+      `${refund.state}, ${moneyText(refund)}, ${refund.sessionId}`,
+    ]);
   },
   feeRuleId: async (hub) => {
-    const { paymentAdmin } = await hub('paymentAdmin');
-    const { rules } = await paymentAdmin.listFeeRules({}, CALL);
-    return rules.map(feeRuleView).map((rule) => ({
-      value: rule.feeRuleId,
-      about: `${rule.name}, version ${rule.version}, ${rule.percent} %`,
-    }));
+    const rules = (await hub.paymentAdmin.listFeeRules({}, CALL)).rules.map(feeRuleView);
+    return rules.map(({ feeRuleId, name, version, percent }) => [
+      feeRuleId,
+      `${name}, version ${version}, ${percent} %`,
+    ]);
   },
   customerId: async (hub) => {
-    const { customers } = await hub('customers');
-    const reply = await customers.listCustomers(PAGE, CALL);
-    return reply.customers.map(({ customerId, name }) => ({ value: customerId, about: name || 'erased' }));
+    const { customers } = await hub.customers.listCustomers(PAGE, CALL);
+    return customers.map(({ customerId, name }) => [customerId, name || 'erased']);
   },
   endpointId: async (hub, { command }) => {
-    const { events } = await hub('events');
-    const { endpoints } = await events.listEndpoints({}, CALL);
+    const endpoints = (await hub.events.listEndpoints({}, CALL)).endpoints.map(endpointView);
     const disabled = { 'endpoint enable': true, 'endpoint disable': false, 'event replay': false }[command];
     return endpoints
-      .map(endpointView)
       .filter(({ disabledAt }) => disabled === undefined || disabled === (disabledAt !== undefined))
-      .map((endpoint) => ({ value: endpoint.endpointId, about: endpoint.url }));
+      .map(({ endpointId, url }) => [endpointId, url]);
   },
   eventId: async (hub) => {
-    const { events } = await hub('events');
-    const { events: found } = await events.listEvents(PAGE, CALL);
-    return found
-      .map(eventView)
-      .map(({ eventId, type, object }) => ({ value: eventId, about: `${type}, ${object}` }));
+    const { events } = await hub.events.listEvents(PAGE, CALL);
+    return events.map(({ eventId, type, object }) => [eventId, `${type}, ${object}`]);
   },
   pattern: async () => {
-    const kinds = [...new Set(Object.keys(EVENT_TYPES).map((type) => type.split('.')[0]))];
-    return [
-      ...kinds.map((kind) => ({ value: `${kind}.*`, about: `All events of a ${kind}.` })),
-      ...Object.entries(EVENT_TYPES).map(([value, about]) => ({ value, about })),
-    ];
+    const kinds = new Set(Object.keys(EVENT_TYPES).map((type) => type.split('.')[0]));
+    const all = [...kinds].map((kind) => [`${kind}.*`, `All events of a ${kind}.`] as const);
+    return [...all, ...Object.entries(EVENT_TYPES)];
   },
   tokenId: async (hub) => {
-    const { tokens } = await hub('tokens');
-    const { serviceTokens } = await tokens.listTokens(PAGE, CALL);
-    return serviceTokens
-      .map(tokenView)
-      .map(({ tokenId, name, role }) => ({ value: tokenId, about: `${role}, ${name}` }));
+    const tokens = (await hub.tokens.listTokens(PAGE, CALL)).serviceTokens.map(tokenView);
+    return tokens.map(({ tokenId, name, role }) => [tokenId, `${role}, ${name}`]);
   },
   context: async () => {
     const { contexts } = readContexts(contextsFile(process.env));
-    const local = { value: LOCAL, about: 'the hub on this machine' };
-    return [local, ...Object.entries(contexts).map(([name, { server }]) => ({ value: name, about: server }))];
+    const stored = Object.entries(contexts).map(([name, { server }]) => [name, server] as const);
+    return [[LOCAL, 'the hub on this machine'], ...stored];
   },
 };
 
-async function licenses({ admin }: Pick<Hub, 'admin'>): Promise<LicenseView[]> {
-  return (await admin.listLicenses(PAGE, CALL)).licenses.map(licenseView);
+async function licenses(hub: Hub): Promise<LicenseView[]> {
+  return (await hub.admin.listLicenses(PAGE, CALL)).licenses.map(licenseView);
 }
 
 function aboutLicense({ state, app, customer, keyHint }: LicenseView): string {

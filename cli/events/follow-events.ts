@@ -36,19 +36,21 @@ export async function followEvents(
   onEvent: (event: Event, cursor: string) => Promise<void>,
 ): Promise<never> {
   const { out } = commandContext;
-  const { events } = await commandContext.hub('events');
   const filter = {
     types: [...types],
     ...(app !== undefined && { app }),
     ...(slot !== undefined && { slot }),
   };
-  const hub = retryWhileDown(commandContext, (message) => out.note(message ?? 'The hub answers again.'));
+  const retrying = retryWhileDown(commandContext, (message) => out.note(message ?? 'The hub answers again.'));
   let cursor = first;
   let isOpen = false;
-  return hub(async (answered) => {
+  return retrying(async (answered) => {
     const call = new AbortController();
     try {
-      const stream = events.watchEvents({ ...filter, cursor }, { ...NO_DEADLINE, signal: call.signal });
+      const stream = commandContext.hub.events.watchEvents(
+        { ...filter, cursor },
+        { ...NO_DEADLINE, signal: call.signal },
+      );
       for await (const message of untilSilent(stream, call, maxSilenceMs)) {
         answered();
         if (!isOpen) await onOpen?.();

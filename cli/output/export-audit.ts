@@ -17,9 +17,11 @@ export async function exportAudit(
   commandContext: CommandContext,
   { after = 0n, out: path, force }: ExportOptions,
 ): Promise<void> {
-  const { audit } = await commandContext.hub('audit');
   const call = new AbortController();
-  const found = audit.exportAuditLog({ afterSeq: after }, { ...NO_DEADLINE, signal: call.signal });
+  const found = commandContext.hub.audit.exportAuditLog(
+    { afterSeq: after },
+    { ...NO_DEADLINE, signal: call.signal },
+  );
   try {
     if (path === undefined) await writeAll(found, commandContext.out.text);
     else await exportToFile(commandContext, { path, force: force === true }, found, writeAll);

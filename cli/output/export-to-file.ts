@@ -3,13 +3,13 @@
 import type { CommandContext } from '../command-context.ts';
 import { PartialFailure } from '../errors/failure.ts';
 import { untilInterrupted } from '../interrupt/interruption.ts';
-import { integer, object, text } from './json-schema.ts';
+import * as json from '../views/schema.ts';
 import { openForResults } from './new-file.ts';
 
 /** Result printed after an export to a file. */
-export const EXPORTED = object('Exported', {
-  file: text('the file'),
-  exported: integer('how many entries it has'),
+export const EXPORTED = json.object('Exported', {
+  file: json.text('the file'),
+  exported: json.integer('how many entries it has'),
 });
 
 /** Writes a text; `count` is the number of entries written so far. */

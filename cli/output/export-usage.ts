@@ -22,7 +22,7 @@ export async function exportUsage(
   options: ExportOptions,
 ): Promise<void> {
   const { format, out: path, force, ...filter } = options;
-  const found = usagePages(await commandContext.hub('paymentAdmin'), filter);
+  const found = usagePages(commandContext.hub, filter);
   if (path === undefined) {
     await writeAll(found, format, commandContext.out.text);
     return;

@@ -10,6 +10,15 @@ export type Column<T> = {
   readonly right?: boolean;
 };
 
+/** The columns with these titles, in their order. @throws Error if there is none with a title */
+export function pick<T>(columns: readonly Column<T>[], ...titles: readonly string[]): readonly Column<T>[] {
+  return titles.map((title) => {
+    const found = columns.find((column) => column.title === title);
+    if (found === undefined) throw new Error(`there is no column ${title}`);
+    return found;
+  });
+}
+
 /**
  * Formats rows as they arrive. Columns are as wide as the widest cell so far: a later page may be wider than
  * an earlier one, but earlier pages need not stay in memory.

@@ -15,8 +15,7 @@ const TREND = 12;
 
 /** Reads the metrics of the hub. */
 export async function readMetrics(commandContext: CommandContext): Promise<Reading> {
-  const { metrics } = await commandContext.hub('metrics');
-  const { families } = await metrics.readMetrics({});
+  const { families } = await commandContext.hub.metrics.readMetrics({});
   return createReading(families, performance.now());
 }
 

@@ -22,11 +22,10 @@ export async function watchSession(
   { untilFinal }: WatchOptions,
 ): Promise<void> {
   const { out } = commandContext;
-  const { payments } = await commandContext.hub('payments');
   const line = out.json() ? printableJson : textLine;
   // Leaving the loop does not end the call, and its connection would keep the program running.
   const done = new AbortController();
-  const hub = retryWhileDown(commandContext, (message) => out.note(message ?? 'The hub answers again.'));
+  const retrying = retryWhileDown(commandContext, (message) => out.note(message ?? 'The hub answers again.'));
   let last = '';
   /** Prints one change. Returns whether to stop. */
   const print = async (view: ChargeSessionView): Promise<boolean> => {
@@ -36,9 +35,9 @@ export async function watchSession(
     return untilFinal === true && view.status !== 'pending' && view.statusVerified;
   };
   try {
-    await hub(async (answered) => {
+    await retrying(async (answered) => {
       const call = { ...NO_DEADLINE, signal: done.signal };
-      for await (const { session } of payments.watchChargeSession({ sessionId }, call)) {
+      for await (const { session } of commandContext.hub.payments.watchChargeSession({ sessionId }, call)) {
         answered();
         if (await print(chargeSessionView(requireField(session, 'session')))) return;
       }

@@ -32,8 +32,8 @@ export function limitsText(limits: Readonly<Record<string, number>>, separator =
 }
 
 /** `status=VALID tran_id=T1` */
-export function pairsText(pairs: Readonly<Record<string, string>>): string {
+export function pairsText(pairs: Readonly<Record<string, string>>, separator = ' '): string {
   return Object.entries(pairs)
     .map(([name, value]) => `${name}=${value}`)
-    .join(' ');
+    .join(separator);
 }

@@ -1,5 +1,5 @@
 // Lists the JSON objects that commands print, with the members and their descriptions.
-import { type Schema, TIME } from '../../cli/output/json-schema.ts';
+import { type Schema, TIME } from '../../cli/views/schema.ts';
 
 export type Member = { readonly name: string; readonly type: string; readonly meaning: string };
 export type JsonObject = { readonly title: string; readonly members: readonly Member[] };

@@ -6,8 +6,8 @@ import type { Command } from 'commander';
 import { manualOf } from '../../cli/command-help.ts';
 import { pathOf } from '../../cli/errors/explain-usage.ts';
 import { loadCommands } from '../../cli/load-commands.ts';
-import type { Schema } from '../../cli/output/json-schema.ts';
 import { createProgram } from '../../cli/program.ts';
+import type { Schema } from '../../cli/views/schema.ts';
 
 const ajv = new Ajv2020({ allErrors: true, keywords: ['optional', 'field', 'message', 'without'] });
 

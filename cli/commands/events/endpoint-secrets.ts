@@ -51,8 +51,7 @@ export function addAddVerb(endpoint: Command, commandContext: CommandContext): v
     .option('--include-keys', 'put the license key into license.issued')
     .option('--description <text>', 'a note')
     .action(async ({ url, event, app, slot, includeKeys, description }: AddOptions) => {
-      const { events } = await hub('events');
-      const reply = await events.createEndpoint({
+      const reply = await hub.events.createEndpoint({
         settings: {
           url,
           events: event,
@@ -83,9 +82,8 @@ export function addRotateSecretVerb(endpoint: Command, commandContext: CommandCo
       parseInteger,
     )
     .action(async (endpointId: string, { keepHours }: { keepHours?: number }) => {
-      const { events } = await hub('events');
       const kept = keepHours !== undefined && { keepHours };
-      await printSecret(commandContext, await events.rotateEndpointSecret({ endpointId, ...kept }));
+      await printSecret(commandContext, await hub.events.rotateEndpointSecret({ endpointId, ...kept }));
     });
 }
 

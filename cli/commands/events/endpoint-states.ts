@@ -30,8 +30,10 @@ export function addDisableVerb(endpoint: Command, commandContext: CommandContext
         question,
         otherwise: 'Nothing was disabled.',
       });
-      const { events } = await commandContext.hub('events');
-      await printEndpoint(commandContext, await events.disableEndpoint({ endpointId, reason }));
+      await printEndpoint(
+        commandContext,
+        await commandContext.hub.events.disableEndpoint({ endpointId, reason }),
+      );
     });
 }
 
@@ -45,8 +47,7 @@ export function addEnableVerb(endpoint: Command, commandContext: CommandContext)
   })
     .argument('<endpointId>', 'the endpoint, whe_…')
     .action(async (endpointId: string) => {
-      const { events } = await commandContext.hub('events');
-      await printEndpoint(commandContext, await events.enableEndpoint({ endpointId }));
+      await printEndpoint(commandContext, await commandContext.hub.events.enableEndpoint({ endpointId }));
     });
 }
 
@@ -65,16 +66,14 @@ export function addRemoveVerb(endpoint: Command, commandContext: CommandContext)
       const question = async () =>
         `Remove ${await nameOf(commandContext, endpointId)}, with its pending deliveries? This cannot be undone.`;
       await requireYes(commandContext, { yes, verb: 'remove', question, otherwise: 'Nothing was removed.' });
-      const { events } = await commandContext.hub('events');
-      await events.removeEndpoint({ endpointId });
+      await commandContext.hub.events.removeEndpoint({ endpointId });
       await out.record({ endpointId }, [{ title: 'Removed', cell: (item) => item.endpointId }]);
     });
 }
 
 /** `the endpoint whe_… (https://shop.example/hub)` */
 async function nameOf({ hub }: CommandContext, endpointId: string): Promise<string> {
-  const { events } = await hub('events');
-  const { url } = requireField((await events.getEndpoint({ endpointId })).endpoint, 'endpoint');
+  const { url } = requireField((await hub.events.getEndpoint({ endpointId })).endpoint, 'endpoint');
   return `the endpoint ${endpointId} (${url})`;
 }
 

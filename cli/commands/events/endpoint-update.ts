@@ -43,8 +43,7 @@ export function addUpdateVerb(endpoint: Command, { hub, out }: CommandContext): 
     .option('--description <text>', 'a note; empty removes it')
     .action(async (endpointId: string, options: UpdateOptions) => {
       const changed = changedSettings(options);
-      const { events } = await hub('events');
-      const reply = await events.getEndpoint({ endpointId });
+      const reply = await hub.events.getEndpoint({ endpointId });
       const {
         url,
         events: types,
@@ -54,7 +53,7 @@ export function addUpdateVerb(endpoint: Command, { hub, out }: CommandContext): 
         description,
       } = requireField(reply.endpoint, 'endpoint');
       const settings = { url, events: types, apps, slots, includeKeys, description, ...changed };
-      const { endpoint: found } = await events.updateEndpoint({ endpointId, settings });
+      const { endpoint: found } = await hub.events.updateEndpoint({ endpointId, settings });
       await out.record(endpointView(requireField(found, 'endpoint')), ENDPOINT_FIELDS);
     });
 }

@@ -49,8 +49,7 @@ function addListVerb(endpoint: Command, { hub, out }: CommandContext): void {
     examples: ['hubctl endpoint list'],
     prints: { document: ENDPOINTS },
   }).action(async () => {
-    const { events } = await hub('events');
-    const { endpoints } = await events.listEndpoints({});
+    const { endpoints } = await hub.events.listEndpoints({});
     const count = await out.list([endpoints.map(endpointView)], ENDPOINT_COLUMNS, {
       within: { items: 'endpoints', count: 'count' },
     });
@@ -67,10 +66,9 @@ function addShowVerb(endpoint: Command, { hub, out }: CommandContext): void {
   })
     .argument('<endpointId>', 'the endpoint, whe_…')
     .action(async (endpointId: string) => {
-      const { events } = await hub('events');
       const [found, listed] = await Promise.all([
-        events.getEndpoint({ endpointId }),
-        events.listDeliveries({ endpointId, pageSize: SHOWN_DELIVERIES }),
+        hub.events.getEndpoint({ endpointId }),
+        hub.events.listDeliveries({ endpointId, pageSize: SHOWN_DELIVERIES }),
       ]);
       const deliveries = listed.deliveries.map(deliveryView);
       const view = { ...endpointView(requireField(found.endpoint, 'endpoint')), deliveries };
@@ -91,8 +89,7 @@ function addTestVerb(endpoint: Command, { hub, out }: CommandContext): void {
   })
     .argument('<endpointId>', 'the endpoint, whe_…')
     .action(async (endpointId: string) => {
-      const { events } = await hub('events');
-      const { delivery } = await events.testEndpoint({ endpointId });
+      const { delivery } = await hub.events.testEndpoint({ endpointId });
       const view = deliveryView(requireField(delivery, 'delivery'));
       await out.record(view, DELIVERY_FIELDS);
       if (view.state === 'delivered') return;

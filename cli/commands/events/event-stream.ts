@@ -2,10 +2,10 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
-import { either } from '../../output/json-schema.ts';
 import { collect } from '../../parse/shared-options.ts';
 import { STREAMED_EVENT } from '../../views/events/event.ts';
 import { FORWARDED_EVENT, LISTENING } from '../../views/events/forwarded.ts';
+import * as json from '../../views/schema.ts';
 
 type TailOptions = { type?: string[]; app?: string; slot?: string; cursor?: string };
 type ListenOptions = { forwardTo: string; event?: string[]; app?: string; slot?: string; secret?: string };
@@ -50,7 +50,7 @@ export function addListenVerb(event: Command, commandContext: CommandContext): v
       "hubctl event listen --forward-to http://localhost:3000/hook --event 'session.*' --slot main",
     ],
     prints: {
-      lines: either([LISTENING, FORWARDED_EVENT], 'first the secret, then an object for each event'),
+      lines: json.either([LISTENING, FORWARDED_EVENT], 'first the secret, then an object for each event'),
     },
   })
     .requiredOption('--forward-to <url>', 'where to post events')

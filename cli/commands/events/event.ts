@@ -5,7 +5,6 @@ import { addNoun, addVerb } from '../../command-help.ts';
 import { pages } from '../../connect/pages.ts';
 import { requireField } from '../../connect/require-field.ts';
 import { EXPORTED } from '../../output/export-to-file.ts';
-import { either } from '../../output/json-schema.ts';
 import { printableJson } from '../../output/printable.ts';
 import { addFormat, type FormatOptions, printTableOrCsv } from '../../output/table-or-csv.ts';
 import { collect } from '../../parse/shared-options.ts';
@@ -24,6 +23,7 @@ import {
   eventView,
   eventWithDataView,
 } from '../../views/events/event.ts';
+import * as json from '../../views/schema.ts';
 import { addListenVerb, addTailVerb } from './event-stream.ts';
 
 type ListOptions = FormatOptions & { type?: string[]; object?: string; app?: string; slot?: string };
@@ -55,7 +55,7 @@ function addListVerb(event: Command, commandContext: CommandContext): void {
       'hubctl event list --object lic_01k8e7qk3vf2tb5s0w9m4x6ydz --output json',
     ],
     prints: {
-      document: either([EVENTS, EXPORTED], 'the events; with --out one object that names the file'),
+      document: json.either([EVENTS, EXPORTED], 'the events; with --out one object that names the file'),
     },
   })
     .option('--type <pattern>', "only of this type, or of a pattern: 'license.*'; repeatable", collect)
@@ -65,7 +65,6 @@ function addListVerb(event: Command, commandContext: CommandContext): void {
   addFormat(listing, 'the events').action(async (options: ListOptions) => {
     const { type = [], object, app, slot, max } = options;
     const find = async () => {
-      const { events } = await hub('events');
       const wanted = {
         types: type,
         ...(object !== undefined && { object }),
@@ -73,7 +72,7 @@ function addListVerb(event: Command, commandContext: CommandContext): void {
         ...(slot !== undefined && { slot }),
       };
       const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const reply = await events.listEvents({ ...wanted, ...page });
+        const reply = await hub.events.listEvents({ ...wanted, ...page });
         return { items: reply.events.map(eventView), next: reply.nextPageToken };
       };
       return pages(fetchPage, max);
@@ -94,8 +93,7 @@ function addShowVerb(event: Command, { hub, out }: CommandContext): void {
   })
     .argument('<eventId>', 'the event, evt_…')
     .action(async (eventId: string) => {
-      const { events } = await hub('events');
-      const reply = await events.getEvent({ eventId });
+      const reply = await hub.events.getEvent({ eventId });
       const deliveries = reply.deliveries.map(deliveryView);
       const view = { ...eventWithDataView(requireField(reply.event, 'event')), deliveries };
       await out.record(view, EVENT_FIELDS);
@@ -117,8 +115,7 @@ function addReplayVerb(event: Command, { hub, out }: CommandContext): void {
     .argument('<eventId>', 'the event, evt_…')
     .requiredOption('--endpoint <endpointId>', 'the endpoint, whe_…')
     .action(async (eventId: string, { endpoint }: { endpoint: string }) => {
-      const { events } = await hub('events');
-      const { delivery } = await events.replayEvent({ eventId, endpointId: endpoint });
+      const { delivery } = await hub.events.replayEvent({ eventId, endpointId: endpoint });
       await out.record(deliveryView(requireField(delivery, 'delivery')), DELIVERY_FIELDS);
       out.note(`See the result with: hubctl event show ${eventId}`);
     });

@@ -6,13 +6,13 @@ import { addNoun, addVerb } from '../../command-help.ts';
 import { pages } from '../../connect/pages.ts';
 import { requireField } from '../../connect/require-field.ts';
 import { usageError } from '../../errors/failure.ts';
-import { list } from '../../output/json-schema.ts';
 import { requireYes } from '../../parse/confirm.ts';
 import { parseInteger, parseSeats, parseText } from '../../parse/parse-number.ts';
 import { parseLeaseDays } from '../../parse/parse-terms.ts';
 import { maxOption, yesOption } from '../../parse/shared-options.ts';
 import { APP, APP_COLUMNS, APP_FIELDS, appView, SIGNING_KEY_COLUMNS } from '../../views/licensing/app.ts';
 import { DEMO_LICENSE, DEMO_LICENSE_FIELDS } from '../../views/licensing/demo-license.ts';
+import * as json from '../../views/schema.ts';
 
 export function registerApp(program: Command, commandContext: CommandContext): void {
   const app = addNoun(program, 'app', {
@@ -52,10 +52,9 @@ function addCreateVerb(app: Command, commandContext: CommandContext): void {
     .option('--name <text>', 'display name (default: the slug)');
   addDefaultTerms(create).action(
     async (slug: string, { name, leaseDays = 30, ...terms }: { name?: string } & DefaultTermOptions) => {
-      const { admin } = await hub('admin');
       const { graceDays = 0, seats = 1 } = terms;
       const defaultTerms = { leaseDays, graceDays, seatLimit: seats };
-      const reply = await admin.createApp({ slug, name: name ?? '', defaultTerms });
+      const reply = await hub.admin.createApp({ slug, name: name ?? '', defaultTerms });
       await printApp(commandContext, reply.app);
       if (!out.json()) await out.text(`\n${aboutLease(slug, leaseDays)}\n`);
     },
@@ -82,8 +81,7 @@ function addUpdateVerb(app: Command, commandContext: CommandContext): void {
         ...(seats === undefined ? [] : ['default_terms.seat_limit']),
       ];
       if (paths.length === 0) throw usageError('Give a value to change, such as --lease-days.');
-      const { admin } = await hub('admin');
-      const reply = await admin.updateApp({
+      const reply = await hub.admin.updateApp({
         app: slug,
         updateMask: { paths },
         ...(name !== undefined && { name }),
@@ -127,13 +125,12 @@ function addListVerb(app: Command, commandContext: CommandContext): void {
     summary: 'list the apps',
     description: 'Lists the apps, newest first.',
     examples: ['hubctl app list --output json'],
-    prints: { document: list(APP) },
+    prints: { document: json.list(APP) },
   })
     .addOption(maxOption())
     .action(async ({ max }: { max?: number }) => {
-      const { admin } = await hub('admin');
       const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const { apps, nextPageToken } = await admin.listApps(page);
+        const { apps, nextPageToken } = await hub.admin.listApps(page);
         return { items: apps.map(appView), next: nextPageToken };
       };
       const count = await out.list(pages(fetchPage, max), APP_COLUMNS);
@@ -151,8 +148,7 @@ function addShowVerb(app: Command, commandContext: CommandContext): void {
   })
     .argument('<app>', 'slug of the app')
     .action(async (slug: string) => {
-      const { admin } = await hub('admin');
-      await printApp(commandContext, (await admin.getApp({ app: slug })).app);
+      await printApp(commandContext, (await hub.admin.getApp({ app: slug })).app);
     });
 }
 
@@ -167,8 +163,7 @@ function addRotateKeyVerb(app: Command, commandContext: CommandContext): void {
   })
     .argument('<app>', 'slug of the app')
     .action(async (slug: string) => {
-      const { admin } = await hub('admin');
-      await printApp(commandContext, (await admin.rotateSigningKey({ app: slug })).app);
+      await printApp(commandContext, (await hub.admin.rotateSigningKey({ app: slug })).app);
     });
 }
 
@@ -191,8 +186,7 @@ function addWithdrawKeyVerb(app: Command, commandContext: CommandContext): void 
         question: () => `Withdraw the key ${kid} of ${slug}? This cannot be undone.`,
         otherwise: 'Nothing was withdrawn.',
       });
-      const { admin } = await hub('admin');
-      await printApp(commandContext, (await admin.withdrawSigningKey({ app: slug, kid })).app);
+      await printApp(commandContext, (await hub.admin.withdrawSigningKey({ app: slug, kid })).app);
     });
 }
 
@@ -205,9 +199,8 @@ function addSeedVerb(app: Command, commandContext: CommandContext): void {
     examples: ['hubctl app seed'],
     prints: { document: DEMO_LICENSE },
   }).action(async () => {
-    const { admin } = await hub('admin');
     const { seedDemo } = await import('../../demo/seed-demo.ts');
-    await out.record(await seedDemo(admin), DEMO_LICENSE_FIELDS);
+    await out.record(await seedDemo(hub.admin), DEMO_LICENSE_FIELDS);
   });
 }
 

@@ -4,43 +4,36 @@ import type { CommandContext } from '../../command-context.ts';
 import { licensePages } from '../../connect/license-pages.ts';
 import { CliError, EXIT, usageError } from '../../errors/failure.ts';
 import { changeEach, findAll } from '../../interrupt/change-each.ts';
-import {
-  either,
-  integer,
-  list,
-  object,
-  optional,
-  type TypedSchema,
-  text,
-  type ValueOf,
-} from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
 import { requireYes } from '../../parse/confirm.ts';
 import { addFilter, type FilterOptions, readFilter } from '../../parse/license-filter.ts';
 import { yesOption } from '../../parse/shared-options.ts';
 import { LICENSE, LICENSE_COLUMNS, type LicenseView } from '../../views/licensing/license.ts';
+import * as json from '../../views/schema.ts';
 
-const FAILED_CHANGE = object('FailedChange', {
-  licenseId: text('the license'),
-  code: text('the error code'),
-  message: text('what is wrong'),
+const FAILED_CHANGE = json.object('FailedChange', {
+  licenseId: json.text('the license'),
+  code: json.text('the error code'),
+  message: json.text('what is wrong'),
 });
-type FailedChange = ValueOf<typeof FAILED_CHANGE>;
+type FailedChange = json.ValueOf<typeof FAILED_CHANGE>;
 
-const CHANGED_LICENSES = object('ChangedLicenses', {
-  matched: integer('how many licenses matched the filter'),
-  changed: integer('how many of them the command changed'),
-  unchanged: integer(
+const CHANGED_LICENSES = json.object('ChangedLicenses', {
+  matched: json.integer('how many licenses matched the filter'),
+  changed: json.integer('how many of them the command changed'),
+  unchanged: json.integer(
     'how many of them were as requested already, for example changed by a command with the same idempotency key',
   ),
-  failed: list(FAILED_CHANGE, 'the licenses that could not be changed'),
-  idempotencyKey: optional(text('repeat the command with this --idempotency-key to change no license twice')),
+  failed: json.list(FAILED_CHANGE, 'the licenses that could not be changed'),
+  idempotencyKey: json.optional(
+    json.text('repeat the command with this --idempotency-key to change no license twice'),
+  ),
 });
 
 /** What a command prints for one license, for many, and with --dry-run. */
-export const printsOneOrMany = (one: TypedSchema): TypedSchema =>
-  either(
-    [one, CHANGED_LICENSES, list(LICENSE)],
+export const printsOneOrMany = (one: json.TypedSchema): json.TypedSchema =>
+  json.either(
+    [one, CHANGED_LICENSES, json.list(LICENSE)],
     'the license; with a filter a count; with --dry-run the licenses',
   );
 
@@ -82,7 +75,7 @@ export async function changeMany(
   change: ManyChange,
 ): Promise<void> {
   const { out } = commandContext;
-  const find = async () => licensePages(await commandContext.hub('admin'), readFilter(options));
+  const find = async () => licensePages(commandContext.hub, readFilter(options));
   const found = await findAll(commandContext, find, counted);
   const [count, how] = [counted(found.length), change.how === '' ? '' : ` ${change.how}`];
   if (options.dryRun) {
@@ -121,14 +114,17 @@ export async function changeMany(
   throw new CliError('some_failed', EXIT.failed, `${failed.length} of ${count} could not be ${change.done}.`);
 }
 
-async function printResult({ out }: CommandContext, result: ValueOf<typeof CHANGED_LICENSES>): Promise<void> {
+async function printResult(
+  { out }: CommandContext,
+  result: json.ValueOf<typeof CHANGED_LICENSES>,
+): Promise<void> {
   await out.record(result, RESULT_FIELDS);
   if (out.json() || result.failed.length === 0) return;
   await out.text('\n');
   await out.list([result.failed], FAILED_COLUMNS, { ofChange: true });
 }
 
-const RESULT_FIELDS: readonly Column<ValueOf<typeof CHANGED_LICENSES>>[] = [
+const RESULT_FIELDS: readonly Column<json.ValueOf<typeof CHANGED_LICENSES>>[] = [
   { title: 'Matched', cell: (item) => item.matched },
   { title: 'Changed', cell: (item) => item.changed },
   { title: 'Unchanged', cell: (item) => item.unchanged },

@@ -63,8 +63,7 @@ function addCreateVerb(customer: Command, commandContext: CommandContext): void 
     .option('--metadata <name=value>', 'your own data; repeatable', parsePair)
     .option('--idempotency-key <key>', 'a repeat with the same key returns the customer of the first call')
     .action(async ({ name, email, externalRef, metadata = {}, idempotencyKey }: CreateOptions) => {
-      const { customers } = await hub('customers');
-      const reply = await customers.createCustomer({
+      const reply = await hub.customers.createCustomer({
         name,
         metadata,
         ...(email !== undefined && { email }),
@@ -90,7 +89,6 @@ function addListVerb(customer: Command, commandContext: CommandContext): void {
     .option('--app <app>', 'only with a license of this app')
     .addOption(maxOption())
     .action(async ({ app, search, email, externalRef, max }: ListOptions) => {
-      const { customers } = await hub('customers');
       const wanted = {
         ...(app !== undefined && { app }),
         ...(search !== undefined && { search }),
@@ -98,7 +96,7 @@ function addListVerb(customer: Command, commandContext: CommandContext): void {
         ...(externalRef !== undefined && { externalRef }),
       };
       const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const reply = await customers.listCustomers({ ...wanted, ...page });
+        const reply = await hub.customers.listCustomers({ ...wanted, ...page });
         return { items: reply.customers.map(customerView), next: reply.nextPageToken };
       };
       const count = await out.list(pages(fetchPage, max), CUSTOMER_COLUMNS, {
@@ -118,8 +116,7 @@ function addShowVerb(customer: Command, commandContext: CommandContext): void {
   })
     .argument('<customerId>', 'the customer, cus_…')
     .action(async (customerId: string) => {
-      const { customers } = await hub('customers');
-      const reply = await customers.getCustomer({ customerId });
+      const reply = await hub.customers.getCustomer({ customerId });
       await out.record(customerView(requireField(reply.customer, 'customer')), CUSTOMER_FIELDS);
     });
 }
@@ -145,8 +142,7 @@ function addUpdateVerb(customer: Command, commandContext: CommandContext): void 
       const { name, email, externalRef, metadata = {} } = options;
       const paths = changedPaths(options);
       if (paths.length === 0) throw usageError('Give at least one field to change, such as --name.');
-      const { customers } = await hub('customers');
-      const reply = await customers.updateCustomer({
+      const reply = await hub.customers.updateCustomer({
         customerId,
         updateMask: { paths },
         metadata,
@@ -184,10 +180,9 @@ function addEraseVerb(customer: Command, commandContext: CommandContext): void {
     .argument('<customerId>', 'the customer, cus_…')
     .addOption(yesOption())
     .action(async (customerId: string, { yes }: { yes?: true }) => {
-      const { customers } = await hub('customers');
       const question = async () => {
         const { name, email } = customerView(
-          requireField((await customers.getCustomer({ customerId })).customer, 'customer'),
+          requireField((await hub.customers.getCustomer({ customerId })).customer, 'customer'),
         );
         const who = email === undefined ? name : `${name} (${email})`;
         const sessions = email === undefined ? '' : ', also in the charge sessions with this email';
@@ -198,7 +193,7 @@ function addEraseVerb(customer: Command, commandContext: CommandContext): void {
         ].join(' ');
       };
       await requireYes(commandContext, { yes, verb: 'erase', question, otherwise: 'Nothing was erased.' });
-      const reply = await customers.eraseCustomer({ customerId });
+      const reply = await hub.customers.eraseCustomer({ customerId });
       await out.record(customerView(requireField(reply.customer, 'customer')), CUSTOMER_FIELDS);
     });
 }

@@ -85,7 +85,6 @@ async function send(
   licenses: readonly FileLicense[],
   { app, allowShort = false, dryRun }: { app: string; allowShort?: boolean; dryRun: boolean },
 ): Promise<ImportLicensesResponse> {
-  const { admin } = await commandContext.hub('admin');
   let sent = 0;
   const progress = commandContext.progress.show(() =>
     sent < licenses.length ? bar('Importing', sent, licenses.length) : 'Waiting for the hub',
@@ -108,7 +107,7 @@ async function send(
     sent = licenses.length;
   }
   try {
-    return await admin.importLicenses(messages(), NO_DEADLINE);
+    return await commandContext.hub.admin.importLicenses(messages(), NO_DEADLINE);
   } finally {
     progress.end();
   }

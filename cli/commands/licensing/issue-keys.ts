@@ -3,7 +3,6 @@
 import type { CalendarPeriod } from '../../../lib/presentation/calendar.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { CliError, EXIT, PartialFailure, usageError } from '../../errors/failure.ts';
-import { integer, list, object, optional, text, type ValueOf } from '../../output/json-schema.ts';
 import { bar } from '../../output/progress.ts';
 import type { Column } from '../../output/table.ts';
 import { openKeyFile } from '../../parse/key-file.ts';
@@ -15,6 +14,7 @@ import {
   type IssuedView,
   issuedView,
 } from '../../views/licensing/license.ts';
+import * as json from '../../views/schema.ts';
 import { BATCH, type IssueRequest, issueLicenses } from './issue-batches.ts';
 
 const SHOWN_AGAIN = 'The hub stores no key. `hubctl license key` shows it again.';
@@ -43,15 +43,15 @@ export type IssueOptions = {
 };
 
 /** The printed result, independent of the number of licenses and of the destination of their keys. */
-export const ISSUED_LICENSES = object('IssuedLicenses', {
-  licenses: optional(
-    list(ISSUED_LICENSE, 'the licenses with their keys, unless the keys were written to a file'),
+export const ISSUED_LICENSES = json.object('IssuedLicenses', {
+  licenses: json.optional(
+    json.list(ISSUED_LICENSE, 'the licenses with their keys, unless the keys were written to a file'),
   ),
-  file: optional(text('the file with the keys')),
-  issued: integer('number of issued licenses'),
+  file: json.optional(json.text('the file with the keys')),
+  issued: json.integer('number of issued licenses'),
 });
 
-const WRITTEN_FIELDS: readonly Column<ValueOf<typeof ISSUED_LICENSES>>[] = [
+const WRITTEN_FIELDS: readonly Column<json.ValueOf<typeof ISSUED_LICENSES>>[] = [
   { title: 'Written to', cell: ({ file }) => file },
   { title: 'Licenses issued', cell: ({ issued }) => issued },
 ];
@@ -136,7 +136,7 @@ async function issue(
   let replaced = false;
   let latest: readonly IssuedView[] = [];
   let before: readonly IssuedView[] = [];
-  const issuing = issueLicenses(await commandContext.hub('admin'), request(options), total);
+  const issuing = issueLicenses(commandContext.hub, request(options), total);
   async function* batches(): AsyncGenerator<IssuedView[]> {
     for await (const licenses of issuing.batches) {
       const views = licenses.map(issuedView);

@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
 import { requireField } from '../../connect/require-field.ts';
-import { list } from '../../output/json-schema.ts';
 import { requireYes } from '../../parse/confirm.ts';
 import { yesOption } from '../../parse/shared-options.ts';
 import {
@@ -12,6 +11,7 @@ import {
   KEY_SECRET_FIELDS,
   keySecretView,
 } from '../../views/licensing/key-secret.ts';
+import * as json from '../../views/schema.ts';
 
 export function addKeySecretVerbs(key: Command, commandContext: CommandContext): void {
   const { hub, out } = commandContext;
@@ -20,10 +20,9 @@ export function addKeySecretVerbs(key: Command, commandContext: CommandContext):
     description:
       'Lists the secrets that license keys are derived from, newest first. New licenses use the active one. The secrets never leave the hub.',
     examples: ['hubctl key list-secrets'],
-    prints: { document: list(KEY_SECRET) },
+    prints: { document: json.list(KEY_SECRET) },
   }).action(async () => {
-    const { admin } = await hub('admin');
-    const { keySecrets } = await admin.listKeySecrets({});
+    const { keySecrets } = await hub.admin.listKeySecrets({});
     const count = await out.list([keySecrets.map(keySecretView)], KEY_SECRET_COLUMNS);
     if (count === 0) out.note('There is no secret yet. The hub creates one with the first license.');
   });
@@ -43,8 +42,7 @@ export function addKeySecretVerbs(key: Command, commandContext: CommandContext):
         question: () => 'Create a new secret for the keys of new licenses? Existing keys stay valid.',
         otherwise: 'Nothing was rotated.',
       });
-      const { admin } = await hub('admin');
-      const { keySecret } = await admin.rotateKeySecret({});
+      const { keySecret } = await hub.admin.rotateKeySecret({});
       await out.record(keySecretView(requireField(keySecret, 'key secret')), KEY_SECRET_FIELDS);
     });
 }

@@ -32,8 +32,7 @@ function addKeyVerb(license: Command, { hub, out }: CommandContext): void {
   })
     .argument('<licenseId>', 'the license, lic_…')
     .action(async (licenseId: string) => {
-      const { admin } = await hub('admin');
-      const { licenseKey } = await admin.getLicenseKey({ licenseId });
+      const { licenseKey } = await hub.admin.getLicenseKey({ licenseId });
       await out.record({ licenseId, licenseKey }, LICENSE_KEY_FIELDS);
     });
 }
@@ -58,8 +57,9 @@ function addRekeyVerb(license: Command, commandContext: CommandContext): void {
     )
     .action(async (licenseId: string, { yes, idempotencyKey }: RekeyOptions) => {
       const question = async () => {
-        const { admin } = await hub('admin');
-        const before = licenseView(requireField((await admin.getLicense({ licenseId })).license, 'license'));
+        const before = licenseView(
+          requireField((await hub.admin.getLicense({ licenseId })).license, 'license'),
+        );
         const owner = before.customer === undefined ? '' : ` of ${before.customer}`;
         return (
           `Replace the key of the ${before.state} ${before.app} license ${licenseId}${owner}? The key that ends ` +
@@ -72,8 +72,7 @@ function addRekeyVerb(license: Command, commandContext: CommandContext): void {
         question,
         otherwise: 'The key was not replaced.',
       });
-      const { admin } = await hub('admin');
-      const reply = await admin.rekeyLicense({
+      const reply = await hub.admin.rekeyLicense({
         licenseId,
         ...(idempotencyKey !== undefined && { idempotencyKey }),
       });

@@ -4,10 +4,10 @@ import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
 import { licensePages } from '../../connect/license-pages.ts';
 import { EXPORTED } from '../../output/export-to-file.ts';
-import { either, list } from '../../output/json-schema.ts';
 import { addFormat, type FormatOptions, printTableOrCsv } from '../../output/table-or-csv.ts';
 import { addFilter, type FilterOptions, readFilter } from '../../parse/license-filter.ts';
 import { LICENSE, LICENSE_COLUMNS, LICENSE_CSV } from '../../views/licensing/license.ts';
+import * as json from '../../views/schema.ts';
 
 type ListOptions = Omit<FilterOptions, 'withMetadata'> &
   FormatOptions & { readonly metadata?: Record<string, string> };
@@ -26,15 +26,17 @@ export function addListVerb(license: Command, commandContext: CommandContext): v
       'hubctl license list --expires-after 2026-12-01 --expires-before 2027-01-01 --format csv --out december.csv',
     ],
     prints: {
-      document: either([list(LICENSE), EXPORTED], 'the licenses; with --out one object that names the file'),
+      document: json.either(
+        [json.list(LICENSE), EXPORTED],
+        'the licenses; with --out one object that names the file',
+      ),
     },
   });
   addFormat(addFilter(listing, '--metadata'), 'the licenses').action(async (options: ListOptions) => {
     const { metadata, max } = options;
     const find = async () => {
-      const { admin } = await hub('admin');
       const filter = readFilter({ ...options, ...(metadata && { withMetadata: metadata }) });
-      return licensePages({ admin }, filter, max);
+      return licensePages(hub, filter, max);
     };
     const printed = { columns: LICENSE_COLUMNS, csv: LICENSE_CSV, none: 'No license matches.' };
     await printTableOrCsv(commandContext, find, printed, options);

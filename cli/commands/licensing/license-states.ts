@@ -29,17 +29,16 @@ export function addSuspendVerb(license: Command, commandContext: CommandContext)
   addMany(suspend).action(
     async (licenseId: string | undefined, options: ManyOptions & { reason: string }) => {
       const { reason } = options;
-      const { admin } = await hub('admin');
       if (isForMany(licenseId, options) || licenseId === undefined) {
         return changeMany(commandContext, options, {
           verb: 'suspend',
           done: 'suspended',
           how: '',
-          change: (id) => admin.suspendLicense({ licenseId: id, reason }),
+          change: (id) => hub.admin.suspendLicense({ licenseId: id, reason }),
         });
       }
       await confirmStop(commandContext, licenseId, { yes: options.yes, verb: 'suspend', done: 'suspended' });
-      await printLicense(commandContext, await admin.suspendLicense({ licenseId, reason }));
+      await printLicense(commandContext, await hub.admin.suspendLicense({ licenseId, reason }));
     },
   );
 }
@@ -57,16 +56,15 @@ export function addResumeVerb(license: Command, commandContext: CommandContext):
     prints: { document: printsOneOrMany(LICENSE) },
   }).argument('[licenseId]', 'the license, lic_…');
   addMany(resume).action(async (licenseId: string | undefined, options: ManyOptions) => {
-    const { admin } = await hub('admin');
     if (isForMany(licenseId, options) || licenseId === undefined) {
       return changeMany(commandContext, options, {
         verb: 'resume',
         done: 'resumed',
         how: '',
-        change: (id) => admin.resumeLicense({ licenseId: id }),
+        change: (id) => hub.admin.resumeLicense({ licenseId: id }),
       });
     }
-    await printLicense(commandContext, await admin.resumeLicense({ licenseId }));
+    await printLicense(commandContext, await hub.admin.resumeLicense({ licenseId }));
   });
 }
 
@@ -88,9 +86,11 @@ export function addTransferVerb(license: Command, commandContext: CommandContext
     )
     .action(async (licenseId: string, options: { customerId: string; expectedVersion?: number }) => {
       const { customerId, expectedVersion } = options;
-      const { admin } = await hub('admin');
       const version = expectedVersion !== undefined && { expectedTermsVersion: expectedVersion };
-      await printLicense(commandContext, await admin.transferLicense({ licenseId, customerId, ...version }));
+      await printLicense(
+        commandContext,
+        await hub.admin.transferLicense({ licenseId, customerId, ...version }),
+      );
     });
 }
 
@@ -108,8 +108,7 @@ export function addRevokeVerb(license: Command, commandContext: CommandContext):
     .addOption(yesOption())
     .action(async (licenseId: string, { reason, yes }: { reason: string; yes?: true }) => {
       await confirmStop(commandContext, licenseId, { yes, verb: 'revoke', done: 'revoked' });
-      const { admin } = await hub('admin');
-      await printLicense(commandContext, await admin.revokeLicense({ licenseId, reason }));
+      await printLicense(commandContext, await hub.admin.revokeLicense({ licenseId, reason }));
     });
 }
 
@@ -123,8 +122,7 @@ export function addReinstateVerb(license: Command, commandContext: CommandContex
   })
     .argument('<licenseId>', 'the license, lic_…')
     .action(async (licenseId: string) => {
-      const { admin } = await hub('admin');
-      await printLicense(commandContext, await admin.reinstateLicense({ licenseId }));
+      await printLicense(commandContext, await hub.admin.reinstateLicense({ licenseId }));
     });
 }
 
@@ -136,8 +134,9 @@ async function confirmStop(
   { yes, verb, done }: Stop,
 ): Promise<void> {
   const question = async () => {
-    const { admin } = await commandContext.hub('admin');
-    const before = licenseView(requireField((await admin.getLicense({ licenseId })).license, 'license'));
+    const before = licenseView(
+      requireField((await commandContext.hub.admin.getLicense({ licenseId })).license, 'license'),
+    );
     const owner = before.customer === undefined ? '' : ` of ${before.customer}`;
     const verbAtStart = verb.replace(/^./, (letter) => letter.toUpperCase());
     return `${verbAtStart} the ${before.state} ${before.app} license ${licenseId}${owner}, ${before.seatsUsed} seats in use?`;

@@ -74,17 +74,16 @@ export function addUpdateVerb(license: Command, commandContext: CommandContext):
   addTerms(update);
   addOnce(addMany(update)).action(async (licenseId: string | undefined, options: UpdateOptions) => {
     const change = updateOf(options);
-    const { admin } = await hub('admin');
     if (isForMany(licenseId, options) || licenseId === undefined) {
       return changeMany(commandContext, options, {
         verb: 'update',
         done: 'updated',
         how: '',
         ...onceForMany(options),
-        change: (id) => admin.updateLicense({ ...change, licenseId: id, ...onceFor(options, id) }),
+        change: (id) => hub.admin.updateLicense({ ...change, licenseId: id, ...onceFor(options, id) }),
       });
     }
-    const reply = await admin.updateLicense({ ...change, licenseId, ...onceFor(options) });
+    const reply = await hub.admin.updateLicense({ ...change, licenseId, ...onceFor(options) });
     const { seatsOverLimit } = reply;
     const view = { ...licenseView(requireField(reply.license, 'license')), seatsOverLimit };
     await out.record(view, UPDATED_LICENSE_FIELDS);
@@ -150,7 +149,6 @@ export function addRenewVerb(license: Command, commandContext: CommandContext): 
     );
   addOnce(addMany(renew)).action(async (licenseId: string | undefined, options: RenewOptions) => {
     const { extension, how } = extensionOf(options);
-    const { admin } = await hub('admin');
     if (isForMany(licenseId, options) || licenseId === undefined) {
       const once = { idempotencyKey: randomUUID(), ...onceForMany(options) };
       return changeMany(commandContext, options, {
@@ -158,10 +156,10 @@ export function addRenewVerb(license: Command, commandContext: CommandContext): 
         done: 'renewed',
         how,
         ...once,
-        change: (id) => admin.renewLicense({ licenseId: id, extension, ...onceFor(once, id) }),
+        change: (id) => hub.admin.renewLicense({ licenseId: id, extension, ...onceFor(once, id) }),
       });
     }
-    const reply = await admin.renewLicense({ licenseId, extension, ...onceFor(options) });
+    const reply = await hub.admin.renewLicense({ licenseId, extension, ...onceFor(options) });
     await out.record(licenseView(requireField(reply.license, 'license')), LICENSE_FIELDS);
   });
 }

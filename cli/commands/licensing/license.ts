@@ -44,8 +44,7 @@ function addShowVerb(license: Command, { hub, out }: CommandContext): void {
   })
     .argument('<licenseId>', 'the license, lic_…')
     .action(async (licenseId: string) => {
-      const { admin } = await hub('admin');
-      const reply = await admin.getLicense({ licenseId });
+      const reply = await hub.admin.getLicense({ licenseId });
       await out.record(licenseView(requireField(reply.license, 'license')), LICENSE_FIELDS);
     });
 }

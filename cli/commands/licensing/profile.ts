@@ -3,9 +3,9 @@ import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { requireField } from '../../connect/require-field.ts';
-import { list } from '../../output/json-schema.ts';
 import { parseLimit } from '../../parse/parse-number.ts';
 import { PROFILE, PROFILE_COLUMNS, PROFILE_FIELDS, profileView } from '../../views/licensing/profile.ts';
+import * as json from '../../views/schema.ts';
 
 export function registerProfile(program: Command, { hub, out }: CommandContext): void {
   const profile = addNoun(program, 'profile', {
@@ -26,8 +26,7 @@ export function registerProfile(program: Command, { hub, out }: CommandContext):
     .argument('<profile>', 'name of the profile')
     .argument('<limit...>', 'name=value; the value is a whole number or unlimited', parseLimit)
     .action(async (app: string, name: string, limits: Record<string, bigint>) => {
-      const { admin } = await hub('admin');
-      const { limitProfile } = await admin.setLimitProfile({ app, name, limits });
+      const { limitProfile } = await hub.admin.setLimitProfile({ app, name, limits });
       await out.record(profileView(requireField(limitProfile, 'limit profile')), PROFILE_FIELDS);
     });
 
@@ -35,12 +34,11 @@ export function registerProfile(program: Command, { hub, out }: CommandContext):
     summary: 'list the profiles of an app',
     description: 'Lists the limit profiles of an app by name.',
     examples: ['hubctl profile list photo-lab'],
-    prints: { document: list(PROFILE) },
+    prints: { document: json.list(PROFILE) },
   })
     .argument('<app>', 'slug of the app')
     .action(async (app: string) => {
-      const { admin } = await hub('admin');
-      const { limitProfiles } = await admin.listLimitProfiles({ app });
+      const { limitProfiles } = await hub.admin.listLimitProfiles({ app });
       const count = await out.list([limitProfiles.map(profileView)], PROFILE_COLUMNS);
       if (count === 0)
         out.note(`The app ${app} has no limit profiles. Create one with \`hubctl profile set\`.`);

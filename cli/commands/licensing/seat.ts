@@ -4,10 +4,10 @@ import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { pages } from '../../connect/pages.ts';
 import { requireField } from '../../connect/require-field.ts';
-import { list } from '../../output/json-schema.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { maxOption } from '../../parse/shared-options.ts';
 import { SEAT, SEAT_COLUMNS, SEAT_FIELDS, type SeatView, seatView } from '../../views/licensing/seat.ts';
+import * as json from '../../views/schema.ts';
 
 export function registerSeat(program: Command, commandContext: CommandContext): void {
   const { hub, out } = commandContext;
@@ -21,16 +21,15 @@ export function registerSeat(program: Command, commandContext: CommandContext): 
     summary: 'list the seats of a license',
     description: 'Lists the active seats of a license, newest first.',
     examples: ['hubctl seat list lic_01k8e7qk3vf2tb5s0w9m4x6ydz --all'],
-    prints: { document: list(SEAT) },
+    prints: { document: json.list(SEAT) },
   })
     .argument('<licenseId>', 'the license, lic_…')
     .option('--all', 'released seats too')
     .addOption(maxOption());
   addWatch(listing).action(
     async (licenseId: string, { all, ...options }: ListingOptions & { all?: true }) => {
-      const { admin } = await hub('admin');
       const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const { seats, nextPageToken } = await admin.listSeats({
+        const { seats, nextPageToken } = await hub.admin.listSeats({
           licenseId,
           includeReleased: all === true,
           ...page,
@@ -57,8 +56,7 @@ export function registerSeat(program: Command, commandContext: CommandContext): 
   })
     .argument('<seatId>', 'the seat, seat_…')
     .action(async (seatId: string) => {
-      const { admin } = await hub('admin');
-      const reply = await admin.releaseSeat({ seatId });
+      const reply = await hub.admin.releaseSeat({ seatId });
       await out.record(seatView(requireField(reply.seat, 'seat')), SEAT_FIELDS);
     });
 }

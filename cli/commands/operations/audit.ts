@@ -8,7 +8,6 @@ import { pages } from '../../connect/pages.ts';
 import { CliError, EXIT } from '../../errors/failure.ts';
 import { type ExportOptions, exportAudit } from '../../output/export-audit.ts';
 import { EXPORTED } from '../../output/export-to-file.ts';
-import { either, list, object, text } from '../../output/json-schema.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { requireYes } from '../../parse/confirm.ts';
 import { checkPeriod, timestampOf } from '../../parse/parse-time.ts';
@@ -24,10 +23,11 @@ import {
   auditEntryView,
   LINKED_AUDIT_ENTRY,
 } from '../../views/operations/audit-entry.ts';
+import * as json from '../../views/schema.ts';
 
-const BEGUN = object(
+const BEGUN = json.object(
   'BegunAuditChain',
-  { head: text() },
+  { head: json.text() },
   { message: 'hub.access.v1.BeginAuditChainResponse' },
 );
 
@@ -63,7 +63,7 @@ function addListVerb(audit: Command, commandContext: CommandContext): void {
       'hubctl audit list --action license.revoke --from 2026-01-01',
       'hubctl audit list --token-id tok_01k8e7qk3vf2tb5s0w9m4x6ydz',
     ],
-    prints: { document: list(AUDIT_ENTRY) },
+    prints: { document: json.list(AUDIT_ENTRY) },
   })
     .option('--subject <id>', 'only changes of this object')
     .option('--actor <name>', 'only changes by actors with this name, which several tokens may share')
@@ -77,7 +77,6 @@ function addListVerb(audit: Command, commandContext: CommandContext): void {
   addWatch(addPeriod(listing, 'those').addOption(maxOption())).action(
     async ({ subject, actor, actorKind, tokenId, action, from, to, ...options }: ListOptions) => {
       checkPeriod(from, to);
-      const { audit: client } = await hub('audit');
       const wanted = {
         ...(subject !== undefined && { subject }),
         ...(actor !== undefined && { actor }),
@@ -88,7 +87,7 @@ function addListVerb(audit: Command, commandContext: CommandContext): void {
         ...(to && { until: timestampOf(to) }),
       };
       const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const { entries, nextPageToken } = await client.listAuditEntries({ ...wanted, ...page });
+        const { entries, nextPageToken } = await hub.audit.listAuditEntries({ ...wanted, ...page });
         return { items: entries.map(auditEntryView), next: nextPageToken };
       };
       const listed = {
@@ -119,8 +118,7 @@ function addVerifyVerb(audit: Command, commandContext: CommandContext): void {
   })
     .option('--head <seq:hash>', 'a head from an earlier run, which the chain must still contain')
     .action(async ({ head = '' }: { head?: string }) => {
-      const { audit: client } = await hub('audit');
-      const chain = auditChainView(await client.verifyAuditLog({ head }, NO_DEADLINE));
+      const chain = auditChainView(await hub.audit.verifyAuditLog({ head }, NO_DEADLINE));
       await out.record(chain, AUDIT_CHAIN_FIELDS);
       const { broken } = chain;
       if (broken === undefined) return;
@@ -155,8 +153,7 @@ function addBeginChainVerb(audit: Command, commandContext: CommandContext): void
         question,
         otherwise: 'No chain was begun.',
       });
-      const { audit: client } = await hub('audit');
-      const { head } = await client.beginAuditChain({ reason });
+      const { head } = await hub.audit.beginAuditChain({ reason });
       await out.record({ head }, [{ title: 'Head', cell: (item) => item.head }]);
     });
 }
@@ -170,7 +167,10 @@ function addExportVerb(audit: Command, commandContext: CommandContext): void {
     ],
     examples: ['hubctl audit export --after 1042 --out audit.jsonl'],
     prints: {
-      lines: either([LINKED_AUDIT_ENTRY, EXPORTED], 'the entries; with --out one object that names the file'),
+      lines: json.either(
+        [LINKED_AUDIT_ENTRY, EXPORTED],
+        'the entries; with --out one object that names the file',
+      ),
     },
   }).option('--after <seq>', 'only entries after the link with this number', parseSeq);
   addOutFile(exporting, 'the log').action((options: ExportOptions) => exportAudit(commandContext, options));

@@ -5,9 +5,9 @@ import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
 import { CliError, EXIT } from '../../errors/failure.ts';
-import { object, text } from '../../output/json-schema.ts';
+import * as json from '../../views/schema.ts';
 
-const CONSOLE_ADDRESS = object('ConsoleAddress', { console: text('where the console is') });
+const CONSOLE_ADDRESS = json.object('ConsoleAddress', { console: json.text('where the console is') });
 
 export function registerConsole(program: Command, { target, out }: CommandContext): void {
   addVerb(program, 'console', {

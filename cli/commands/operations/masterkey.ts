@@ -3,11 +3,11 @@ import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
-import { integer, object, text } from '../../output/json-schema.ts';
+import * as json from '../../views/schema.ts';
 
-const ROTATION = object(
+const ROTATION = json.object(
   'MasterKeyRotation',
-  { masterKeyId: text('id of the first master key'), resealed: integer() },
+  { masterKeyId: json.text('id of the first master key'), resealed: json.integer() },
   { message: 'hub.payment.v1.ReencryptSecretsResponse' },
 );
 
@@ -33,8 +33,7 @@ export function registerMasterkey(program: Command, { hub, out }: CommandContext
     examples: ['hubctl masterkey rotate'],
     prints: { document: ROTATION },
   }).action(async () => {
-    const { paymentAdmin } = await hub('paymentAdmin');
-    const { resealed, masterKeyId } = await paymentAdmin.reencryptSecrets({}, NO_DEADLINE);
+    const { resealed, masterKeyId } = await hub.paymentAdmin.reencryptSecrets({}, NO_DEADLINE);
     await out.record({ masterKeyId, resealed }, [
       { title: 'Master key', cell: (item) => item.masterKeyId },
       { title: 'Secrets re-encrypted', cell: (item) => item.resealed },

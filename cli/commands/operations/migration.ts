@@ -4,27 +4,18 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
-import {
-  boolean,
-  list,
-  object,
-  oneOf,
-  optional,
-  text,
-  time,
-  type ValueOf,
-} from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
 import { addSettings, readSettings } from '../../serve/settings.ts';
 import { packageVersion } from '../../version.ts';
+import * as json from '../../views/schema.ts';
 
-const MIGRATION = object('Migration', {
-  name: text('its name, which begins with its time'),
-  state: oneOf(['applied', 'pending'], 'whether the database has it'),
-  compatible: optional(boolean('whether hubs without it can serve with its schema')),
-  appliedAt: optional(time('when it was applied; absent if this call applied it')),
+const MIGRATION = json.object('Migration', {
+  name: json.text('its name, which begins with its time'),
+  state: json.oneOf(['applied', 'pending'], 'whether the database has it'),
+  compatible: json.optional(json.boolean('whether hubs without it can serve with its schema')),
+  appliedAt: json.optional(json.time('when it was applied; absent if this call applied it')),
 });
-type MigrationView = ValueOf<typeof MIGRATION>;
+type MigrationView = json.ValueOf<typeof MIGRATION>;
 
 const COLUMNS: readonly Column<MigrationView>[] = [
   { title: 'MIGRATION', cell: (item) => item.name },
@@ -57,7 +48,7 @@ export function registerMigration(
       'DATABASE_URL=postgres://hub@db/hub hubctl migration apply',
       'DATABASE_URL=postgres://hub_owner@db/hub hubctl migration apply --serving-role hub',
     ],
-    prints: { document: list(MIGRATION) },
+    prints: { document: json.list(MIGRATION) },
   })
     .option('--serving-role <role>', 'let hubs serve with this role, which cannot change the audit log')
     .action(async (flags) => {
@@ -87,7 +78,7 @@ export function registerMigration(
     summary: 'list applied and pending migrations',
     description: 'Lists every migration of this version, and whether the database has it.',
     examples: ['hubctl migration list --output json'],
-    prints: { document: list(MIGRATION) },
+    prints: { document: json.list(MIGRATION) },
   }).action(async (flags) => {
     const settings = readSettings(flags, process.env);
     const { withLocalDatabase } = await import('../../backup/local-database.ts');

@@ -4,11 +4,11 @@ import type { PrunedPartition } from '../../../gen/hub/retention/v1/retention_se
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
-import { integer, list, object, optional, text, type ValueOf } from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
 import { requireYes } from '../../parse/confirm.ts';
 import { parseMonth } from '../../parse/parse-time.ts';
 import { yesOption } from '../../parse/shared-options.ts';
+import * as json from '../../views/schema.ts';
 
 type PruneOptions = {
   readonly before: string;
@@ -17,17 +17,17 @@ type PruneOptions = {
   readonly yes?: true;
 };
 
-const PRUNED_PARTITION = object(
+const PRUNED_PARTITION = json.object(
   'PrunedPartition',
   {
-    month: text(),
-    table: text(),
-    rows: optional(integer('how many rows; with --dry-run only')),
-    bytes: integer(),
+    month: json.text(),
+    table: json.text(),
+    rows: json.optional(json.integer('how many rows; with --dry-run only')),
+    bytes: json.integer(),
   },
   { message: 'hub.retention.v1.PrunedPartition' },
 );
-type PrunedView = ValueOf<typeof PRUNED_PARTITION>;
+type PrunedView = json.ValueOf<typeof PRUNED_PARTITION>;
 
 const COLUMNS: readonly Column<PrunedView>[] = [
   { title: 'MONTH', cell: (item) => item.month },
@@ -55,7 +55,7 @@ export function registerRetention(program: Command, commandContext: CommandConte
       'hubctl retention prune --before 2026-01 --dry-run',
       'hubctl retention prune --before 2026-01 --yes',
     ],
-    prints: { document: list(PRUNED_PARTITION) },
+    prints: { document: json.list(PRUNED_PARTITION) },
   })
     .requiredOption('--before <month>', 'the first month to keep, in UTC: 2026-01', parseMonth)
     .option('--dry-run', 'only list the months that would be deleted')
@@ -66,8 +66,8 @@ export function registerRetention(program: Command, commandContext: CommandConte
     .addOption(yesOption())
     .action(async ({ before, dryRun, acceptBrokenAuditLog = false, yes }: PruneOptions) => {
       const prune = async (dryRun: boolean) => {
-        const { retention: client } = await hub('retention');
-        return (await client.pruneMonths({ before, dryRun, acceptBrokenAuditLog }, NO_DEADLINE)).partitions;
+        return (await hub.retention.pruneMonths({ before, dryRun, acceptBrokenAuditLog }, NO_DEADLINE))
+          .partitions;
       };
       const question = async () => {
         const rows = (await prune(true)).reduce((sum, partition) => sum + Number(partition.rows ?? 0n), 0);

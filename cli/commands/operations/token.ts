@@ -6,7 +6,6 @@ import { addNoun, addVerb } from '../../command-help.ts';
 import { pages } from '../../connect/pages.ts';
 import { requireField } from '../../connect/require-field.ts';
 import { PartialFailure } from '../../errors/failure.ts';
-import { list } from '../../output/json-schema.ts';
 import { requireYes } from '../../parse/confirm.ts';
 import { timestampOf } from '../../parse/parse-time.ts';
 import { collect, expiresOption, maxOption, yesOption } from '../../parse/shared-options.ts';
@@ -19,6 +18,7 @@ import {
   TOKEN_FIELDS,
   tokenView,
 } from '../../views/operations/token.ts';
+import * as json from '../../views/schema.ts';
 
 type CreateOptions = {
   role: keyof typeof ROLES;
@@ -61,8 +61,7 @@ export function registerToken(program: Command, commandContext: CommandContext):
     .addOption(expiresOption())
     .option('--certificate-subject <name>', 'authorize a client certificate instead of creating a token')
     .action(async ({ role, name, app = [], slot = [], expires, certificateSubject }: CreateOptions) => {
-      const { tokens } = await hub('tokens');
-      const reply = await tokens.createToken({
+      const reply = await hub.tokens.createToken({
         name: name ?? '',
         role: ROLES[role],
         apps: app,
@@ -84,14 +83,13 @@ export function registerToken(program: Command, commandContext: CommandContext):
     summary: 'list the tokens',
     description: 'Lists valid tokens, newest first. It never prints the secret tokens.',
     examples: ['hubctl token list --all'],
-    prints: { document: list(TOKEN) },
+    prints: { document: json.list(TOKEN) },
   })
     .option('--all', 'include revoked and expired tokens')
     .addOption(maxOption())
     .action(async ({ all, max }: { all?: true; max?: number }) => {
-      const { tokens } = await hub('tokens');
       const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const { serviceTokens, nextPageToken } = await tokens.listTokens({
+        const { serviceTokens, nextPageToken } = await hub.tokens.listTokens({
           includeEnded: all === true,
           ...page,
         });
@@ -112,8 +110,7 @@ export function registerToken(program: Command, commandContext: CommandContext):
     .action(async (tokenId: string, { yes }: { yes?: true }) => {
       const question = () => `Revoke the token ${tokenId}? This cannot be undone.`;
       await requireYes(commandContext, { yes, verb: 'revoke', question, otherwise: 'Nothing was revoked.' });
-      const { tokens } = await hub('tokens');
-      const reply = await tokens.revokeToken({ tokenId });
+      const reply = await hub.tokens.revokeToken({ tokenId });
       await out.record(tokenView(requireField(reply.serviceToken, 'token')), TOKEN_FIELDS);
     });
 }

@@ -7,7 +7,6 @@ import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
 import { requireField } from '../../connect/require-field.ts';
 import { usageError } from '../../errors/failure.ts';
-import { list } from '../../output/json-schema.ts';
 import { requireYes } from '../../parse/confirm.ts';
 import { yesOption } from '../../parse/shared-options.ts';
 import {
@@ -19,6 +18,7 @@ import {
   templateSummaryView,
   templateView,
 } from '../../views/orders/mail.ts';
+import * as json from '../../views/schema.ts';
 
 type Kind = keyof typeof MAIL_KINDS;
 
@@ -30,12 +30,11 @@ export function addListTemplatesVerb(mail: Command, { hub, out }: CommandContext
     summary: 'list the templates of an app',
     description: 'Lists the templates of an app. For other kinds and languages the hub has built-in ones.',
     examples: ['hubctl mail list-templates photo-lab'],
-    prints: { document: list(TEMPLATE_SUMMARY) },
+    prints: { document: json.list(TEMPLATE_SUMMARY) },
   })
     .argument('<app>', 'slug of the app')
     .action(async (app: string) => {
-      const { mails } = await hub('mails');
-      const { templates } = await mails.listMailTemplates({ app });
+      const { templates } = await hub.mails.listMailTemplates({ app });
       const count = await out.list([templates.map(templateSummaryView)], TEMPLATE_COLUMNS);
       if (count === 0) out.note(`The app ${app} has no templates: its mails use the built-in ones.`);
     });
@@ -57,8 +56,7 @@ export function addShowTemplateVerb(mail: Command, { hub, out }: CommandContext)
     .addOption(languageOption('default: English'))
     .option('--html', 'print the HTML body only')
     .action(async (app: string, kind: Kind, { language, html }: { language?: string; html?: true }) => {
-      const { mails } = await hub('mails');
-      const reply = await mails.getMailTemplate({
+      const reply = await hub.mails.getMailTemplate({
         app,
         kind: MAIL_KINDS[kind],
         ...(language !== undefined && { language }),
@@ -98,8 +96,7 @@ export function addSetTemplateVerb(mail: Command, { hub, out }: CommandContext):
       const { language, subjectLine: subject, textFile, htmlFile } = options;
       const text = await readBody('--text-file', textFile);
       const html = htmlFile === undefined ? '' : await readBody('--html-file', htmlFile);
-      const { mails } = await hub('mails');
-      const reply = await mails.setMailTemplate({
+      const reply = await hub.mails.setMailTemplate({
         app,
         kind: MAIL_KINDS[kind],
         language,
@@ -133,8 +130,7 @@ export function addRemoveTemplateVerb(mail: Command, commandContext: CommandCont
     .action(async (app: string, kind: Kind, { language, yes }: { language: string; yes?: true }) => {
       const question = async () => `Remove the template ${kind} in ${language} of ${app}?`;
       await requireYes(commandContext, { yes, verb: 'remove', question, otherwise: 'Nothing was removed.' });
-      const { mails } = await hub('mails');
-      await mails.removeMailTemplate({ app, kind: MAIL_KINDS[kind], language });
+      await hub.mails.removeMailTemplate({ app, kind: MAIL_KINDS[kind], language });
       const removed = { app, kind, language };
       await out.record(removed, [{ title: 'Removed', cell: () => `${kind} in ${language} of ${app}` }]);
     });

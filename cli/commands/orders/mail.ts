@@ -7,7 +7,6 @@ import { pages } from '../../connect/pages.ts';
 import { requireField } from '../../connect/require-field.ts';
 import { CliError, EXIT, usageError } from '../../errors/failure.ts';
 import { EXPORTED } from '../../output/export-to-file.ts';
-import { either, list } from '../../output/json-schema.ts';
 import { addFormat, type FormatOptions, printTableOrCsv } from '../../output/table-or-csv.ts';
 import {
   MAIL,
@@ -21,6 +20,7 @@ import {
   templateSummaryView,
   testMailView,
 } from '../../views/orders/mail.ts';
+import * as json from '../../views/schema.ts';
 import {
   addListTemplatesVerb,
   addRemoveTemplateVerb,
@@ -61,7 +61,10 @@ function addListVerb(mail: Command, commandContext: CommandContext): void {
     notes: ['CSV: RFC 4180 with a header.'],
     examples: ['hubctl mail list --state failed', 'hubctl mail list --app photo-lab --max 20 --output json'],
     prints: {
-      document: either([list(MAIL), EXPORTED], 'the mails; with --out one object that names the file'),
+      document: json.either(
+        [json.list(MAIL), EXPORTED],
+        'the mails; with --out one object that names the file',
+      ),
     },
   })
     .option('--app <app>', 'only of this app')
@@ -70,14 +73,13 @@ function addListVerb(mail: Command, commandContext: CommandContext): void {
   addFormat(listing, 'the mails').action(async (options: ListOptions) => {
     const { app, orderId, state, max } = options;
     const find = async () => {
-      const { mails } = await hub('mails');
       const wanted = {
         ...(app !== undefined && { app }),
         ...(orderId !== undefined && { order: orderId }),
         ...(state !== undefined && { state: MAIL_STATES[state] }),
       };
       const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const reply = await mails.listMails({ ...wanted, ...page });
+        const reply = await hub.mails.listMails({ ...wanted, ...page });
         return { items: reply.mails.map(mailView), next: reply.nextPageToken };
       };
       return pages(fetchPage, max);
@@ -97,8 +99,7 @@ function addShowVerb(mail: Command, { hub, out }: CommandContext): void {
   })
     .argument('<mailId>', 'the mail, mal_…')
     .action(async (mailId: string) => {
-      const { mails } = await hub('mails');
-      const reply = await mails.getMail({ mailId });
+      const reply = await hub.mails.getMail({ mailId });
       await out.record(mailView(requireField(reply.mail, 'mail')), MAIL_FIELDS);
     });
 }
@@ -113,8 +114,7 @@ function addResendVerb(mail: Command, { hub, out }: CommandContext): void {
   })
     .argument('<mailId>', 'the mail, mal_…')
     .action(async (mailId: string) => {
-      const { mails } = await hub('mails');
-      const reply = await mails.resendMail({ mailId });
+      const reply = await hub.mails.resendMail({ mailId });
       await out.record(mailView(requireField(reply.mail, 'mail')), MAIL_FIELDS);
       out.note(`See the result with: hubctl mail show ${mailId}`);
     });
@@ -144,8 +144,7 @@ function addPreviewVerb(mail: Command, { hub, out }: CommandContext): void {
         throw usageError('Give either an order, or --app for sample data.');
       if (order !== undefined && kind !== undefined)
         throw usageError('--kind: the order determines it. Omit it.');
-      const { mails } = await hub('mails');
-      const reply = await mails.previewMail({
+      const reply = await hub.mails.previewMail({
         ...(order !== undefined && { order }),
         ...(app !== undefined && { app }),
         ...(kind !== undefined && { kind: MAIL_KINDS[kind] }),
@@ -175,8 +174,7 @@ function addTestVerb(mail: Command, { hub, out }: CommandContext): void {
     .addOption(languageOption('default: English'))
     .action(async (to: string, options: SampleOptions & { app: string }) => {
       const { app, kind, language } = options;
-      const { mails } = await hub('mails');
-      const reply = await mails.sendTestMail({
+      const reply = await hub.mails.sendTestMail({
         app,
         to,
         ...(kind !== undefined && { kind: MAIL_KINDS[kind] }),

@@ -4,7 +4,6 @@ import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { pages } from '../../connect/pages.ts';
 import { requireField } from '../../connect/require-field.ts';
-import { list } from '../../output/json-schema.ts';
 import { parseCount, parseText } from '../../parse/parse-number.ts';
 import { parseCurrencies } from '../../parse/parse-price.ts';
 import { parseNames } from '../../parse/parse-terms.ts';
@@ -17,6 +16,7 @@ import {
   OFFER_FIELDS,
   offerView,
 } from '../../views/orders/offer.ts';
+import * as json from '../../views/schema.ts';
 import { addRemoveCatalogPriceOptions } from './catalog-prices.ts';
 import {
   addGrantOptions,
@@ -75,8 +75,7 @@ function addCreateVerb(offer: Command, { hub, out }: CommandContext): void {
     );
   addSaleOptions(addGrantOptions(create)).action(async ({ app, slug, grants, ...options }: CreateOptions) => {
     const terms = newTerms(grants, options);
-    const { offers } = await hub('offers');
-    const reply = await offers.createOffer({ app, slug, terms });
+    const reply = await hub.offers.createOffer({ app, slug, terms });
     await out.record(offerView(requireField(reply.offer, 'offer')), OFFER_FIELDS);
   });
 }
@@ -86,16 +85,15 @@ function addListVerb(offer: Command, { hub, out }: CommandContext): void {
     summary: 'list offers',
     description: 'Lists offers, newest first.',
     examples: ['hubctl offer list --app photo-lab'],
-    prints: { document: list(OFFER) },
+    prints: { document: json.list(OFFER) },
   })
     .option('--app <app>', 'only of this app')
     .option('--all', 'include archived offers')
     .addOption(maxOption())
     .action(async ({ app, all, max }: { app?: string; all?: true; max?: number }) => {
-      const { offers } = await hub('offers');
       const wanted = { ...(app !== undefined && { app }), includeArchived: all === true };
       const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const reply = await offers.listOffers({ ...wanted, ...page });
+        const reply = await hub.offers.listOffers({ ...wanted, ...page });
         return { items: reply.offers.map(offerView), next: reply.nextPageToken };
       };
       const count = await out.list(pages(fetchPage, max), OFFER_COLUMNS);
@@ -113,8 +111,7 @@ function addShowVerb(offer: Command, { hub, out }: CommandContext): void {
     .argument('<offer>', 'the offer, as app/slug or ofr_…')
     .option('--offer-version <n>', 'the version to show (default: the current one)', parseCount)
     .action(async (ref: string, { offerVersion = 0 }: { offerVersion?: number }) => {
-      const { offers } = await hub('offers');
-      const reply = await offers.getOffer({ offer: ref, version: offerVersion });
+      const reply = await hub.offers.getOffer({ offer: ref, version: offerVersion });
       await out.record(offerView(requireField(reply.offer, 'offer')), OFFER_FIELDS);
     });
 }
@@ -143,10 +140,9 @@ function addUpdateVerb(offer: Command, { hub, out }: CommandContext): void {
     .option('--no-page-slot', "the hub's own page does not sell it")
     .option('--no-download-url', 'no address of a download')
     .action(async (ref: string, options: TermOptions & RemoveOptions) => {
-      const { offers } = await hub('offers');
-      const current = requireField((await offers.getOffer({ offer: ref })).offer, 'offer');
+      const current = requireField((await hub.offers.getOffer({ offer: ref })).offer, 'offer');
       const terms = changedTerms(requireField(current.terms, 'terms'), options);
-      const reply = await offers.updateOffer({ offer: ref, terms, expectedVersion: current.version });
+      const reply = await hub.offers.updateOffer({ offer: ref, terms, expectedVersion: current.version });
       await out.record(offerView(requireField(reply.offer, 'offer')), OFFER_FIELDS);
       if (!reply.changed) out.note('Nothing changed: the offer has these terms already.');
     });
@@ -177,11 +173,10 @@ function addArchiveVerb(offer: Command, { hub, out }: CommandContext, verb: keyo
   })
     .argument('<offer>', 'the offer, as app/slug or ofr_…')
     .action(async (ref: string) => {
-      const { offers } = await hub('offers');
       const reply =
         verb === 'archive'
-          ? await offers.archiveOffer({ offer: ref })
-          : await offers.unarchiveOffer({ offer: ref });
+          ? await hub.offers.archiveOffer({ offer: ref })
+          : await hub.offers.unarchiveOffer({ offer: ref });
       await out.record(offerView(requireField(reply.offer, 'offer')), OFFER_FIELDS);
       if (!reply.changed) out.note(unchanged);
     });

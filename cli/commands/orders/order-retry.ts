@@ -6,11 +6,11 @@ import { addVerb } from '../../command-help.ts';
 import { requireField } from '../../connect/require-field.ts';
 import { CliError, EXIT, usageError } from '../../errors/failure.ts';
 import { changeEach, findAll } from '../../interrupt/change-each.ts';
-import { either, integer, list, object, text, type ValueOf } from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
 import { requireYes } from '../../parse/confirm.ts';
 import { yesOption } from '../../parse/shared-options.ts';
 import { ORDER, ORDER_COLUMNS, type OrderView, orderView } from '../../views/orders/order.ts';
+import * as json from '../../views/schema.ts';
 import { addFilter, type FilterOptions, type OrderFilter, orderPages, readFilter } from './order-filter.ts';
 import { printOrder } from './print-order.ts';
 
@@ -20,17 +20,17 @@ type RetryOptions = FilterOptions & {
   readonly yes?: true;
 };
 
-const UNFULFILLED_ORDER = object('UnfulfilledOrder', {
-  orderId: text('the order'),
-  code: text('`order_blocked` if it is still blocked, otherwise the error code'),
-  message: text('why it is not fulfilled'),
+const UNFULFILLED_ORDER = json.object('UnfulfilledOrder', {
+  orderId: json.text('the order'),
+  code: json.text('`order_blocked` if it is still blocked, otherwise the error code'),
+  message: json.text('why it is not fulfilled'),
 });
-type UnfulfilledOrder = ValueOf<typeof UNFULFILLED_ORDER>;
+type UnfulfilledOrder = json.ValueOf<typeof UNFULFILLED_ORDER>;
 
-const RETRIED_ORDERS = object('RetriedOrders', {
-  matched: integer('how many blocked orders matched the filter'),
-  fulfilled: integer('how many of them were fulfilled'),
-  unfulfilled: list(UNFULFILLED_ORDER, 'the others'),
+const RETRIED_ORDERS = json.object('RetriedOrders', {
+  matched: json.integer('how many blocked orders matched the filter'),
+  fulfilled: json.integer('how many of them were fulfilled'),
+  unfulfilled: json.list(UNFULFILLED_ORDER, 'the others'),
 });
 
 const EXAMPLE_ID = 'ord_01k8e7qk3vf2tb5s0w9m4x6ydz';
@@ -45,8 +45,8 @@ export function addRetryVerb(order: Command, commandContext: CommandContext): vo
     ],
     examples: [`hubctl order retry ${EXAMPLE_ID}`, 'hubctl order retry --blocked --app photo-lab --dry-run'],
     prints: {
-      document: either(
-        [ORDER, RETRIED_ORDERS, list(ORDER)],
+      document: json.either(
+        [ORDER, RETRIED_ORDERS, json.list(ORDER)],
         'the order; with --blocked a count; with --dry-run the orders',
       ),
     },
@@ -68,8 +68,7 @@ export function addRetryVerb(order: Command, commandContext: CommandContext): vo
 }
 
 async function retryOne({ hub, out }: CommandContext, id: string): Promise<void> {
-  const { orders } = await hub('orders');
-  const reply = await orders.retryOrder({ order: id });
+  const reply = await hub.orders.retryOrder({ order: id });
   const view = orderView(requireField(reply.order, 'order'));
   await printOrder(out, view);
   if (view.state === 'fulfilled') return;
@@ -82,7 +81,7 @@ async function retryMany(
   options: RetryOptions,
 ): Promise<void> {
   const { hub, out } = commandContext;
-  const find = async () => orderPages(await hub('orders'), { ...filter, state: ORDER_STATES.blocked });
+  const find = async () => orderPages(hub, { ...filter, state: ORDER_STATES.blocked });
   const found = await findAll(commandContext, find, counted);
   if (options.dryRun) {
     await out.list([found], ORDER_COLUMNS);
@@ -99,7 +98,6 @@ async function retryMany(
     question: () => `Retry ${counted(found.length)}${sample(found)}?`,
     otherwise: 'No order was retried.',
   });
-  const { orders } = await hub('orders');
   const blocked: UnfulfilledOrder[] = [];
   const { changed, failed } = await changeEach(commandContext, {
     ids: found.map(({ orderId }) => orderId),
@@ -107,7 +105,7 @@ async function retryMany(
     done: 'fulfilled',
     change: async (id) => {
       const { state, reason } = orderView(
-        requireField((await orders.retryOrder({ order: id })).order, 'order'),
+        requireField((await hub.orders.retryOrder({ order: id })).order, 'order'),
       );
       if (state !== 'fulfilled') blocked.push({ orderId: id, code: BLOCKED, message: reason ?? state });
       return state === 'fulfilled';
@@ -125,14 +123,17 @@ function stillBlocked(message: string): CliError {
   return new CliError(BLOCKED, EXIT.failed, message);
 }
 
-async function printResult({ out }: CommandContext, result: ValueOf<typeof RETRIED_ORDERS>): Promise<void> {
+async function printResult(
+  { out }: CommandContext,
+  result: json.ValueOf<typeof RETRIED_ORDERS>,
+): Promise<void> {
   await out.record(result, RESULT_FIELDS);
   if (out.json() || result.unfulfilled.length === 0) return;
   await out.text('\n');
   await out.list([result.unfulfilled], UNFULFILLED_COLUMNS, { ofChange: true });
 }
 
-const RESULT_FIELDS: readonly Column<ValueOf<typeof RETRIED_ORDERS>>[] = [
+const RESULT_FIELDS: readonly Column<json.ValueOf<typeof RETRIED_ORDERS>>[] = [
   { title: 'Matched', cell: (item) => item.matched },
   { title: 'Fulfilled', cell: (item) => item.fulfilled },
   { title: 'Not fulfilled', cell: (item) => item.unfulfilled.length },

@@ -5,9 +5,9 @@ import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { requireField } from '../../connect/require-field.ts';
 import { EXPORTED } from '../../output/export-to-file.ts';
-import { either, list } from '../../output/json-schema.ts';
 import { addFormat, type FormatOptions, printTableOrCsv } from '../../output/table-or-csv.ts';
 import { ORDER, ORDER_COLUMNS, ORDER_CSV, orderView } from '../../views/orders/order.ts';
+import * as json from '../../views/schema.ts';
 import { addFilter, type FilterOptions, orderPages, readFilter } from './order-filter.ts';
 import { addRetryVerb } from './order-retry.ts';
 import { printOrder } from './print-order.ts';
@@ -37,12 +37,15 @@ function addListVerb(order: Command, commandContext: CommandContext): void {
       'hubctl order list --app photo-lab --from 2026-11-01 --to 2026-12-01 --format csv --out november.csv',
     ],
     prints: {
-      document: either([list(ORDER), EXPORTED], 'the orders; with --out one object that names the file'),
+      document: json.either(
+        [json.list(ORDER), EXPORTED],
+        'the orders; with --out one object that names the file',
+      ),
     },
   }).addOption(new Option('--state <state>', 'only in this state').choices(Object.keys(ORDER_STATES)));
   addFormat(addFilter(listing), 'the orders').action(async ({ state, ...options }: ListOptions) => {
     const filter = { ...readFilter(options), ...(state !== undefined && { state: ORDER_STATES[state] }) };
-    const find = async () => orderPages(await hub('orders'), filter, options.max);
+    const find = async () => orderPages(hub, filter, options.max);
     const printed = { columns: ORDER_COLUMNS, csv: ORDER_CSV, none: 'No order matches.' };
     await printTableOrCsv(commandContext, find, printed, options);
   });
@@ -58,8 +61,7 @@ function addShowVerb(order: Command, { hub, out }: CommandContext): void {
   })
     .argument('<order>', 'the order, ord_…, or its session, chs_…')
     .action(async (id: string) => {
-      const { orders } = await hub('orders');
-      const reply = await orders.getOrder({ order: id });
+      const reply = await hub.orders.getOrder({ order: id });
       await printOrder(out, orderView(requireField(reply.order, 'order')));
     });
 }

@@ -6,7 +6,6 @@ import { addNoun, addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
 import { pages } from '../../connect/pages.ts';
 import { requireField } from '../../connect/require-field.ts';
-import { list } from '../../output/json-schema.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { maxOption } from '../../parse/shared-options.ts';
 import {
@@ -20,6 +19,7 @@ import {
   VERIFICATION_COLUMNS,
   verificationView,
 } from '../../views/payments/callback.ts';
+import * as json from '../../views/schema.ts';
 
 type ListOptions = ListingOptions & {
   state?: keyof typeof CALLBACK_STATES;
@@ -41,21 +41,20 @@ export function registerCallback(program: Command, commandContext: CommandContex
     summary: 'list callbacks',
     description: 'Lists callbacks, newest first. Filters combine with AND.',
     examples: ['hubctl callback list --state dead', 'hubctl callback list --watch'],
-    prints: { document: list(CALLBACK) },
+    prints: { document: json.list(CALLBACK) },
   })
     .addOption(new Option('--state <state>', 'only in this state').choices(Object.keys(CALLBACK_STATES)))
     .option('--gateway <gateway>', 'only of this gateway')
     .option('--session <sessionId>', 'only of this session, chs_…')
     .addOption(maxOption());
   addWatch(listing).action(async ({ state, gateway, session, ...options }: ListOptions) => {
-    const { paymentAdmin } = await hub('paymentAdmin');
     const wanted = {
       ...(state !== undefined && { state: CALLBACK_STATES[state] }),
       ...(gateway !== undefined && { gateway }),
       ...(session !== undefined && { sessionId: session }),
     };
     const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-      const { callbacks, nextPageToken } = await paymentAdmin.listCallbacks({ ...wanted, ...page });
+      const { callbacks, nextPageToken } = await hub.paymentAdmin.listCallbacks({ ...wanted, ...page });
       return { items: callbacks.map(callbackView), next: nextPageToken };
     };
     const listed = {
@@ -76,8 +75,7 @@ export function registerCallback(program: Command, commandContext: CommandContex
   })
     .argument('<callbackId>', 'the callback, cb_…')
     .action(async (callbackId: string) => {
-      const { paymentAdmin } = await hub('paymentAdmin');
-      const reply = await paymentAdmin.getCallback({ callbackId });
+      const reply = await hub.paymentAdmin.getCallback({ callbackId });
       const verifications = reply.verifications.map(verificationView);
       const view = { ...callbackView(requireField(reply.callback, 'callback')), verifications };
       await out.record(view, CALLBACK_FIELDS);
@@ -97,8 +95,7 @@ export function registerCallback(program: Command, commandContext: CommandContex
   })
     .argument('<callbackId>', 'the callback, cb_…')
     .action(async (callbackId: string) => {
-      const { paymentAdmin } = await hub('paymentAdmin');
-      const reply = await paymentAdmin.replayCallback({ callbackId }, NO_DEADLINE);
+      const reply = await hub.paymentAdmin.replayCallback({ callbackId }, NO_DEADLINE);
       await out.record(callbackView(requireField(reply.callback, 'callback')), CALLBACK_FIELDS);
     });
 }

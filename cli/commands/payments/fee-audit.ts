@@ -4,7 +4,6 @@ import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
 import { usageError } from '../../errors/failure.ts';
-import { list } from '../../output/json-schema.ts';
 import type { FeeTermOptions } from '../../parse/parse-fee-terms.ts';
 import { checkPeriod, parseBound, timestampOf } from '../../parse/parse-time.ts';
 import {
@@ -15,6 +14,7 @@ import {
   feeDriftView,
   feeFitView,
 } from '../../views/payments/fee-drift.ts';
+import * as json from '../../views/schema.ts';
 
 /** Days of the period without `--from`. */
 const DAYS = 30;
@@ -30,7 +30,7 @@ export function addAuditVerb(fee: Command, { hub, out }: CommandContext): void {
       'hubctl fee audit --output json',
       'hubctl fee audit --slot main --from 2026-01-01 --to 2026-02-01',
     ],
-    prints: { document: list(FEE_DRIFT) },
+    prints: { document: json.list(FEE_DRIFT) },
   })
     .option('--slot <slot>', 'only payments of this slot')
     .option(
@@ -47,8 +47,7 @@ export function addAuditVerb(fee: Command, { hub, out }: CommandContext): void {
       const { slot, to = new Date() } = given;
       const { from = new Date(to.getTime() - DAYS * DAY_MS) } = given;
       checkPeriod(from, to);
-      const { paymentAdmin } = await hub('paymentAdmin');
-      const { drifts } = await paymentAdmin.auditFees(
+      const { drifts } = await hub.paymentAdmin.auditFees(
         {
           ...(slot !== undefined && { slot }),
           settledFrom: timestampOf(from),
@@ -72,8 +71,7 @@ export async function fitFeeRule(
     const option = given.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
     throw usageError(`--${option}: Omit it: --fit finds the rate.`);
   }
-  const { paymentAdmin } = await hub('paymentAdmin');
-  const { fits } = await paymentAdmin.fitFeeRule(
+  const { fits } = await hub.paymentAdmin.fitFeeRule(
     { rule: { name, gateway, slot, currency }, from: timestampOf(from), to: timestampOf(to) },
     NO_DEADLINE,
   );

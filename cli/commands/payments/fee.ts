@@ -4,7 +4,6 @@ import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
 import { requireField } from '../../connect/require-field.ts';
-import { either, list } from '../../output/json-schema.ts';
 import { parseMoneyOption } from '../../parse/amount-option.ts';
 import { type FeeTermOptions, parseFeeTerms } from '../../parse/parse-fee-terms.ts';
 import { parseInteger, parsePercent } from '../../parse/parse-number.ts';
@@ -21,6 +20,7 @@ import {
 } from '../../views/payments/fee-rule.ts';
 import { moneyText, moneyView } from '../../views/payments/money.ts';
 import { FEE_LINE_COLUMNS, feeLineView } from '../../views/payments/usage.ts';
+import * as json from '../../views/schema.ts';
 import { addAuditVerb, fitFeeRule } from './fee-audit.ts';
 
 export function registerFee(program: Command, commandContext: CommandContext): void {
@@ -60,8 +60,7 @@ function addAddVerb(fee: Command, commandContext: CommandContext): void {
         ...(from !== undefined && { validFrom: timestampOf(from) }),
         ...(to !== undefined && { validTo: timestampOf(to) }),
       };
-      const { paymentAdmin } = await hub('paymentAdmin');
-      const reply = await paymentAdmin.addFeeRule({ rule });
+      const reply = await hub.paymentAdmin.addFeeRule({ rule });
       await out.record(feeRuleView(requireField(reply.rule, 'fee rule')), FEE_RULE_COLUMNS);
     });
 }
@@ -73,13 +72,12 @@ function addListVerb(fee: Command, commandContext: CommandContext): void {
     description:
       'Lists current and future fee rules. STATE says which are in force now; an overridden rule is valid, but another applies in its place.',
     examples: ['hubctl fee list --all', 'hubctl fee list --slot main'],
-    prints: { document: list(FEE_RULE) },
+    prints: { document: json.list(FEE_RULE) },
   })
     .option('--all', 'include versions that have ended')
     .option('--slot <slot>', 'only rules that can apply to payments of this slot')
     .action(async ({ all, slot }: { all?: true; slot?: string }) => {
-      const { paymentAdmin } = await hub('paymentAdmin');
-      const { rules } = await paymentAdmin.listFeeRules({
+      const { rules } = await hub.paymentAdmin.listFeeRules({
         includeEnded: all === true,
         ...(slot !== undefined && { slot }),
       });
@@ -98,8 +96,7 @@ function addRetireVerb(fee: Command, commandContext: CommandContext): void {
   })
     .argument('<feeRuleId>', 'the version to end, fee_…')
     .action(async (feeRuleId: string) => {
-      const { paymentAdmin } = await hub('paymentAdmin');
-      const reply = await paymentAdmin.retireFeeRule({ feeRuleId });
+      const reply = await hub.paymentAdmin.retireFeeRule({ feeRuleId });
       await out.record(feeRuleView(requireField(reply.rule, 'fee rule')), FEE_RULE_COLUMNS);
       if (reply.unchanged) out.note('Nothing changed: the rule had already ended.');
     });
@@ -118,8 +115,7 @@ function addPreviewVerb(fee: Command, commandContext: CommandContext): void {
     .requiredOption('--currency <code>', 'ISO 4217 code: BDT')
     .action(async ({ slot, amount, currency }: { slot: string; amount: string; currency: string }) => {
       const request = { slot, amount: parseMoneyOption(amount, currency) };
-      const { paymentAdmin } = await hub('paymentAdmin');
-      const reply = await paymentAdmin.previewFees(request);
+      const reply = await hub.paymentAdmin.previewFees(request);
       const fees = reply.fees.map(feeLineView);
       const feeTotal = moneyView(reply.feeTotal);
       if (!out.json() && fees.length > 0) await out.list([fees], FEE_LINE_COLUMNS);
@@ -137,7 +133,9 @@ function addBacktestVerb(fee: Command, commandContext: CommandContext): void {
       'hubctl fee backtest processing --percent 1.8 --from 2026-01-01 --to 2026-02-01',
       'hubctl fee backtest processing --fit --gateway gateway_one --from 2026-01-01 --to 2026-02-01',
     ],
-    prints: { document: either([list(FEE_BACKTEST), list(FEE_FIT)], 'with --fit the proposals') },
+    prints: {
+      document: json.either([json.list(FEE_BACKTEST), json.list(FEE_FIT)], 'with --fit the proposals'),
+    },
   });
   withTerms(backtest)
     .requiredOption('--from <when>', 'payments settled from this day (UTC) or time on', parseBound)
@@ -148,8 +146,7 @@ function addBacktestVerb(fee: Command, commandContext: CommandContext): void {
         if (fit) return fitFeeRule(commandContext, name, options);
         const { from, to, ...terms } = options;
         const rule = parseFeeTerms(name, terms);
-        const { paymentAdmin } = await hub('paymentAdmin');
-        const { currencies, ruleIsNew } = await paymentAdmin.backtestFeeRule(
+        const { currencies, ruleIsNew } = await hub.paymentAdmin.backtestFeeRule(
           { rule, from: timestampOf(from), to: timestampOf(to) },
           NO_DEADLINE,
         );

@@ -2,8 +2,8 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
-import { list } from '../../output/json-schema.ts';
 import { GATEWAY, GATEWAY_COLUMNS, gatewayView } from '../../views/payments/gateway.ts';
+import * as json from '../../views/schema.ts';
 
 export function registerGateway(program: Command, { hub, out }: CommandContext): void {
   const gateway = addNoun(program, 'gateway', {
@@ -16,9 +16,8 @@ export function registerGateway(program: Command, { hub, out }: CommandContext):
     summary: 'list the gateways',
     description: 'Lists the supported gateways and the credentials that a slot of each needs.',
     examples: ['hubctl gateway list'],
-    prints: { document: list(GATEWAY) },
+    prints: { document: json.list(GATEWAY) },
   }).action(async () => {
-    const { paymentAdmin } = await hub('paymentAdmin');
-    await out.list([(await paymentAdmin.listGateways({})).gateways.map(gatewayView)], GATEWAY_COLUMNS);
+    await out.list([(await hub.paymentAdmin.listGateways({})).gateways.map(gatewayView)], GATEWAY_COLUMNS);
   });
 }

@@ -5,7 +5,6 @@ import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { pages } from '../../connect/pages.ts';
 import { requireField } from '../../connect/require-field.ts';
-import { list } from '../../output/json-schema.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { parseText } from '../../parse/parse-number.ts';
 import { maxOption } from '../../parse/shared-options.ts';
@@ -16,6 +15,7 @@ import {
   type RefundView,
   refundView,
 } from '../../views/payments/refund.ts';
+import * as json from '../../views/schema.ts';
 
 type ListOptions = ListingOptions & {
   readonly session?: string;
@@ -44,7 +44,7 @@ function addListVerb(refund: Command, commandContext: CommandContext): void {
     summary: 'list refunds and disputes',
     description: 'Lists refunds and disputes, newest first. Filters combine with AND.',
     examples: ['hubctl refund list --needs-review', 'hubctl refund list --slot main --state pending'],
-    prints: { document: list(REFUND) },
+    prints: { document: json.list(REFUND) },
   })
     .option('--session <sessionId>', 'only of this session')
     .option('--slot <slot>', 'only of this slot')
@@ -52,7 +52,6 @@ function addListVerb(refund: Command, commandContext: CommandContext): void {
     .option('--needs-review', 'only those that an operator has to review');
   addWatch(listing.addOption(maxOption())).action(
     async ({ session, slot, state, needsReview, ...options }: ListOptions) => {
-      const { refunds } = await hub('refunds');
       const wanted = {
         ...(session !== undefined && { sessionId: session }),
         ...(slot !== undefined && { slot }),
@@ -60,7 +59,7 @@ function addListVerb(refund: Command, commandContext: CommandContext): void {
         ...(needsReview && { needsReview }),
       };
       const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const { refunds: found, nextPageToken } = await refunds.listRefunds({ ...wanted, ...page });
+        const { refunds: found, nextPageToken } = await hub.refunds.listRefunds({ ...wanted, ...page });
         return { items: found.map(refundView), next: nextPageToken };
       };
       const listed = {
@@ -85,8 +84,7 @@ function addShowVerb(refund: Command, commandContext: CommandContext): void {
   })
     .argument('<refundId>', 'the refund, rfd_…')
     .action(async (refundId: string) => {
-      const { refunds } = await hub('refunds');
-      const reply = await refunds.getRefund({ refundId });
+      const reply = await hub.refunds.getRefund({ refundId });
       await out.record(refundView(requireField(reply.refund, 'refund')), REFUND_FIELDS);
     });
 }
@@ -103,8 +101,7 @@ function addResolveVerb(refund: Command, commandContext: CommandContext): void {
     .argument('<refundId>', 'the refund, rfd_…')
     .requiredOption('--resolution <text>', 'what was done', parseText)
     .action(async (refundId: string, { resolution }: { resolution: string }) => {
-      const { refunds } = await hub('refunds');
-      const reply = await refunds.resolveRefund({ refundId, resolution });
+      const reply = await hub.refunds.resolveRefund({ refundId, resolution });
       if (reply.unchanged) out.note('It was already reviewed: the first resolution stays.');
       await out.record(refundView(requireField(reply.refund, 'refund')), REFUND_FIELDS);
     });

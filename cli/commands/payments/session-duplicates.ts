@@ -4,7 +4,6 @@ import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
 import { pages } from '../../connect/pages.ts';
 import { requireField } from '../../connect/require-field.ts';
-import { list } from '../../output/json-schema.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { parseText } from '../../parse/parse-number.ts';
 import { maxOption } from '../../parse/shared-options.ts';
@@ -15,6 +14,7 @@ import {
   type DuplicatePaymentView,
   duplicatePaymentView,
 } from '../../views/payments/duplicate-payment.ts';
+import * as json from '../../views/schema.ts';
 
 type DuplicatesOptions = ListingOptions & { readonly slot?: string; readonly all?: boolean };
 
@@ -27,16 +27,15 @@ export function registerDuplicates(session: Command, commandContext: CommandCont
     description:
       'Lists second payments of sessions that were already paid, newest first. The hub does not settle them: refund them at the provider, then mark them with `session resolve-duplicate`.',
     examples: ['hubctl session list-duplicates --slot main'],
-    prints: { document: list(DUPLICATE_PAYMENT) },
+    prints: { document: json.list(DUPLICATE_PAYMENT) },
   })
     .option('--slot <slot>', 'only of this slot')
     .option('--all', 'include payments marked as handled');
   addWatch(listing.addOption(maxOption())).action(
     async ({ slot, all = false, ...options }: DuplicatesOptions) => {
-      const { paymentAdmin } = await hub('paymentAdmin');
       const wanted = { ...(slot !== undefined && { slot }), includeResolved: all };
       const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const { duplicatePayments, nextPageToken } = await paymentAdmin.listDuplicatePayments({
+        const { duplicatePayments, nextPageToken } = await hub.paymentAdmin.listDuplicatePayments({
           ...wanted,
           ...page,
         });
@@ -63,9 +62,8 @@ export function registerDuplicates(session: Command, commandContext: CommandCont
     .argument('<duplicatePaymentId>', 'the duplicate payment, dup_…')
     .requiredOption('--note <text>', 'how it was handled', parseText)
     .action(async (duplicatePaymentId: string, { note }: { note: string }) => {
-      const { paymentAdmin } = await hub('paymentAdmin');
       const request = { duplicatePaymentId, resolution: note };
-      const reply = await paymentAdmin.resolveDuplicatePayment(request);
+      const reply = await hub.paymentAdmin.resolveDuplicatePayment(request);
       if (reply.unchanged) out.note('It was already marked as handled: the first note stays.');
       await out.record(
         duplicatePaymentView(requireField(reply.duplicatePayment, 'duplicate payment')),

@@ -41,8 +41,7 @@ export function addRefundVerb(session: Command, commandContext: CommandContext):
     .option('--idempotency-key <key>', 'a repeat with the same key returns the refund of the first call')
     .addOption(yesOption())
     .action(async (sessionId: string, { amount, reason, idempotencyKey, yes }: RefundOptions) => {
-      const { payments } = await hub('payments');
-      const { session: found } = await payments.getChargeSession({ sessionId });
+      const { session: found } = await hub.payments.getChargeSession({ sessionId });
       const { amount: paid, refunded, purchase, status } = requireField(found, 'session');
       const { minorUnits, currency } = requireField(paid, 'amount');
       const money = amount === undefined ? undefined : parseMoneyOption(amount, currency);
@@ -59,14 +58,13 @@ export function addRefundVerb(session: Command, commandContext: CommandContext):
           otherwise: 'Nothing was refunded.',
         });
       }
-      const { refunds } = await hub('refunds');
       const request = {
         sessionId,
         reason,
         ...(money !== undefined && { amount: money }),
         ...(idempotencyKey !== undefined && { idempotencyKey }),
       };
-      const { refund } = await refunds.createRefund(request, NO_DEADLINE);
+      const { refund } = await hub.refunds.createRefund(request, NO_DEADLINE);
       const view = refundView(requireField(refund, 'refund'));
       await out.record(view, REFUND_FIELDS);
       if (view.state === 'pending') out.note('The refund is pending: the hub asks the provider again.');

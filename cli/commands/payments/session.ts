@@ -8,7 +8,6 @@ import { NO_DEADLINE } from '../../connect/call-options.ts';
 import { pages } from '../../connect/pages.ts';
 import { requireField } from '../../connect/require-field.ts';
 import { usageError } from '../../errors/failure.ts';
-import { list } from '../../output/json-schema.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { type WatchOptions, watchSession } from '../../output/watch-session.ts';
 import { parseMoneyOption } from '../../parse/amount-option.ts';
@@ -40,6 +39,7 @@ import {
   sessionStoryView,
   statusChangeView,
 } from '../../views/payments/session-story.ts';
+import * as json from '../../views/schema.ts';
 import { registerDuplicates } from './session-duplicates.ts';
 import { addRefundVerb } from './session-refund.ts';
 
@@ -127,8 +127,7 @@ function addCreateVerb(session: Command, commandContext: CommandContext): void {
     .option('--idempotency-key <key>', 'a repeat with the same key returns the session of the first call')
     .action(async (options: CreateOptions) => {
       const request = createRequest(options);
-      const { payments } = await hub('payments');
-      const { session: created, claimToken } = await payments.createChargeSession(request, NO_DEADLINE);
+      const { session: created, claimToken } = await hub.payments.createChargeSession(request, NO_DEADLINE);
       const view = {
         ...chargeSessionView(requireField(created, 'session')),
         ...(claimToken !== '' && { claimToken }),
@@ -189,7 +188,7 @@ function addListVerb(session: Command, commandContext: CommandContext): void {
       'hubctl session list --status pending --from 2026-03-01 --max 20',
       'hubctl session list --slot main --watch',
     ],
-    prints: { document: list(CHARGE_SESSION) },
+    prints: { document: json.list(CHARGE_SESSION) },
   })
     .option('--slot <slot>', 'only of this slot')
     .addOption(new Option('--status <status>', 'only with this status').choices(Object.keys(CHARGE_STATUSES)))
@@ -198,7 +197,6 @@ function addListVerb(session: Command, commandContext: CommandContext): void {
   addWatch(addPeriod(listing, 'those created').addOption(maxOption())).action(
     async ({ slot, status, held, order, from, to, ...options }: ListOptions) => {
       checkPeriod(from, to);
-      const { payments } = await hub('payments');
       const wanted = {
         ...(slot !== undefined && { slot }),
         ...(status !== undefined && { status: CHARGE_STATUSES[status] }),
@@ -208,7 +206,7 @@ function addListVerb(session: Command, commandContext: CommandContext): void {
         ...(to !== undefined && { createdTo: timestampOf(to) }),
       };
       const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const { sessions, nextPageToken } = await payments.listChargeSessions({ ...wanted, ...page });
+        const { sessions, nextPageToken } = await hub.payments.listChargeSessions({ ...wanted, ...page });
         return { items: sessions.map(chargeSessionView), next: nextPageToken };
       };
       const listed = {
@@ -233,8 +231,7 @@ function addShowVerb(session: Command, commandContext: CommandContext): void {
   })
     .argument('<sessionId>', 'the session, chs_…')
     .action(async (sessionId: string) => {
-      const { payments } = await hub('payments');
-      const reply = await payments.getChargeSession({ sessionId });
+      const reply = await hub.payments.getChargeSession({ sessionId });
       await out.record(chargeSessionView(requireField(reply.session, 'session')), CHARGE_SESSION_FIELDS);
     });
 }
@@ -250,16 +247,16 @@ function addInspectVerb(session: Command, commandContext: CommandContext): void 
   })
     .argument('<sessionId>', 'the session, chs_…')
     .action(async (sessionId: string) => {
-      const { payments } = await hub('payments');
       const { firstMachines } = await import('../../../lib/presentation/first-machines.ts');
       const { withOrder } = await import('../../../lib/presentation/session-history.ts');
-      const reply = await withOrder(await payments.inspectChargeSession({ sessionId }), async (request) => {
-        const { orders } = await hub('orders');
-        return orders.getOrder(request);
-      });
+      const reply = await withOrder(
+        await hub.payments.inspectChargeSession({ sessionId }),
+        async (request) => {
+          return hub.orders.getOrder(request);
+        },
+      );
       const machines = await firstMachines(reply.order, async (request) => {
-        const { admin } = await hub('admin');
-        return admin.listSeats(request);
+        return hub.admin.listSeats(request);
       });
       const story = sessionStoryView(reply, machines);
       await out.record(story, SESSION_STORY_FIELDS);
@@ -277,14 +274,13 @@ function addListVerificationsVerb(session: Command, commandContext: CommandConte
     summary: 'list the verifications of a session',
     description: 'Lists the calls to the provider about a session and the answers, newest first.',
     examples: [`hubctl session list-verifications ${EXAMPLE_ID} --max 20`],
-    prints: { document: list(VERIFICATION) },
+    prints: { document: json.list(VERIFICATION) },
   })
     .argument('<sessionId>', 'the session, chs_…')
     .addOption(maxOption())
     .action(async (sessionId: string, { max }: { max?: number }) => {
-      const { payments } = await hub('payments');
       const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const { verifications, nextPageToken } = await payments.listVerifications({ sessionId, ...page });
+        const { verifications, nextPageToken } = await hub.payments.listVerifications({ sessionId, ...page });
         return { items: verifications.map(verificationView), next: nextPageToken };
       };
       const count = await out.list(pages(fetchPage, max), VERIFICATION_COLUMNS);
@@ -298,14 +294,13 @@ function addListChangesVerb(session: Command, commandContext: CommandContext): v
     summary: 'list the status changes of a session',
     description: 'Lists the status changes of a session, newest first, as far back as the audit log reaches.',
     examples: [`hubctl session list-changes ${EXAMPLE_ID}`],
-    prints: { document: list(STATUS_CHANGE) },
+    prints: { document: json.list(STATUS_CHANGE) },
   })
     .argument('<sessionId>', 'the session, chs_…')
     .addOption(maxOption())
     .action(async (sessionId: string, { max }: { max?: number }) => {
-      const { payments } = await hub('payments');
       const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const { statusChanges, nextPageToken } = await payments.listStatusChanges({ sessionId, ...page });
+        const { statusChanges, nextPageToken } = await hub.payments.listStatusChanges({ sessionId, ...page });
         return { items: statusChanges.map(statusChangeView), next: nextPageToken };
       };
       const count = await out.list(pages(fetchPage, max), STATUS_CHANGE_COLUMNS);
@@ -340,8 +335,7 @@ function addReleaseVerb(session: Command, commandContext: CommandContext): void 
     .addOption(yesOption())
     .action(async (sessionId: string, { reason, yes }: { reason: string; yes?: true }) => {
       const question = async () => {
-        const { payments } = await hub('payments');
-        const reply = await payments.getChargeSession({ sessionId });
+        const reply = await hub.payments.getChargeSession({ sessionId });
         const view = chargeSessionView(requireField(reply.session, 'session'));
         return `Release ${sessionId} of ${moneyText(view)}, ${view.statusReason}?`;
       };
@@ -351,8 +345,7 @@ function addReleaseVerb(session: Command, commandContext: CommandContext): void 
         question,
         otherwise: 'Nothing was released.',
       });
-      const { paymentAdmin } = await hub('paymentAdmin');
-      const reply = await paymentAdmin.releaseChargeSession({ sessionId, reason }, NO_DEADLINE);
+      const reply = await hub.paymentAdmin.releaseChargeSession({ sessionId, reason }, NO_DEADLINE);
       const view = chargeSessionView(requireField(reply.session, 'session'));
       await out.record(view, CHARGE_SESSION_FIELDS);
       if (reply.unchanged) out.note('Nothing changed: the session was already released.');
@@ -371,9 +364,8 @@ function addRecheckVerb(session: Command, commandContext: CommandContext): void 
   })
     .argument('<sessionId>', 'the session, chs_…')
     .action(async (sessionId: string) => {
-      const { payments } = await hub('payments');
       await out.record(
-        recheckedView(await payments.recheckChargeSession({ sessionId }, NO_DEADLINE)),
+        recheckedView(await hub.payments.recheckChargeSession({ sessionId }, NO_DEADLINE)),
         RECHECKED_FIELDS,
       );
     });

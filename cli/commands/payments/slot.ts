@@ -5,7 +5,6 @@ import { addNoun, addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
 import { requireField } from '../../connect/require-field.ts';
 import { CliError, EXIT, usageError } from '../../errors/failure.ts';
-import { list } from '../../output/json-schema.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { readCredentials } from '../../parse/credentials.ts';
 import { parsePair } from '../../parse/parse-number.ts';
@@ -20,6 +19,7 @@ import {
   type SlotView,
   slotView,
 } from '../../views/payments/slot.ts';
+import * as json from '../../views/schema.ts';
 
 type AddOptions = {
   gateway: string;
@@ -109,8 +109,7 @@ function addAddVerb(slot: Command, commandContext: CommandContext): void {
       const credentials = await readCredentials(commandContext, credentialsFile, () =>
         listCredentialNames(commandContext, gateway),
       );
-      const { paymentAdmin } = await hub('paymentAdmin');
-      const reply = await paymentAdmin.addSlot({
+      const reply = await hub.paymentAdmin.addSlot({
         name,
         gateway,
         environment: SLOT_ENVIRONMENTS[environment],
@@ -129,13 +128,12 @@ function addListVerb(slot: Command, commandContext: CommandContext): void {
     summary: 'list payment slots',
     description: 'Lists the payment slots by name.',
     examples: ['hubctl slot list'],
-    prints: { document: list(SLOT) },
+    prints: { document: json.list(SLOT) },
   });
   addWatch(listing).action(async (options: ListingOptions) => {
-    const { paymentAdmin } = await hub('paymentAdmin');
     const listed = {
       async *pages() {
-        yield (await paymentAdmin.listSlots({})).slots.map(slotView);
+        yield (await hub.paymentAdmin.listSlots({})).slots.map(slotView);
       },
       columns: SLOT_COLUMNS,
       id: (item: SlotView) => item.slotId,
@@ -156,8 +154,7 @@ function addShowVerb(slot: Command, commandContext: CommandContext): void {
   })
     .argument('<slot>', 'name of the slot')
     .action(async (name: string) => {
-      const { paymentAdmin } = await hub('paymentAdmin');
-      await printSlot(commandContext, (await paymentAdmin.getSlot({ slot: name })).slot);
+      await printSlot(commandContext, (await hub.paymentAdmin.getSlot({ slot: name })).slot);
     });
 }
 
@@ -188,8 +185,7 @@ function addUpdateVerb(slot: Command, commandContext: CommandContext): void {
           'Nothing to change: give --hold-risky, --no-hold-risky, --option name=value, --return-origin or --no-return-origin.',
         );
       }
-      const { paymentAdmin } = await hub('paymentAdmin');
-      const { slot: found, unchanged } = await paymentAdmin.updateSlot({
+      const { slot: found, unchanged } = await hub.paymentAdmin.updateSlot({
         slot: name,
         options,
         ...(returnOrigins && { returnOrigins }),
@@ -211,14 +207,13 @@ function addRotateVerb(slot: Command, commandContext: CommandContext): void {
     .argument('<slot>', 'name of the slot')
     .addOption(credentialsOption())
     .action(async (name: string, { credentialsFile }: { credentialsFile?: string }) => {
-      const { paymentAdmin } = await hub('paymentAdmin');
-      const { gateway } = requireField((await paymentAdmin.getSlot({ slot: name })).slot, 'slot');
+      const { gateway } = requireField((await hub.paymentAdmin.getSlot({ slot: name })).slot, 'slot');
       const credentials = await readCredentials(commandContext, credentialsFile, () =>
         listCredentialNames(commandContext, gateway),
       );
       await printSlot(
         commandContext,
-        (await paymentAdmin.rotateSlotCredentials({ slot: name, credentials })).slot,
+        (await hub.paymentAdmin.rotateSlotCredentials({ slot: name, credentials })).slot,
       );
       out.note(`Test them with: hubctl slot test ${name}`);
     });
@@ -235,8 +230,10 @@ function addTestVerb(slot: Command, commandContext: CommandContext): void {
   })
     .argument('<slot>', 'name of the slot')
     .action(async (name: string) => {
-      const { paymentAdmin } = await hub('paymentAdmin');
-      const { ok, answered, detail, durationMs } = await paymentAdmin.testSlot({ slot: name }, NO_DEADLINE);
+      const { ok, answered, detail, durationMs } = await hub.paymentAdmin.testSlot(
+        { slot: name },
+        NO_DEADLINE,
+      );
       await out.record({ slot: name, ok, answered, detail, durationMs }, SLOT_TEST_FIELDS);
       if (!answered) {
         throw new CliError(
@@ -267,8 +264,7 @@ function addSwitchVerb(
   })
     .argument('<slot>', 'name of the slot')
     .action(async (name: string) => {
-      const { paymentAdmin } = await hub('paymentAdmin');
-      const { slot: found, unchanged } = await paymentAdmin.setSlotDisabled({
+      const { slot: found, unchanged } = await hub.paymentAdmin.setSlotDisabled({
         slot: name,
         disabled: verb === 'disable',
       });
@@ -286,8 +282,7 @@ async function printSlot(
 
 /** The names of the credentials that a gateway needs. */
 async function listCredentialNames({ hub }: CommandContext, name: string): Promise<readonly string[]> {
-  const { paymentAdmin } = await hub('paymentAdmin');
-  const { gateways } = await paymentAdmin.listGateways({});
+  const { gateways } = await hub.paymentAdmin.listGateways({});
   const known = gateways.map(({ gateway }) => gateway).join(', ');
   const found = gateways.find(({ gateway }) => gateway === name);
   if (found === undefined) throw usageError(`--gateway ${name}: unknown gateway. Use one of ${known}.`);

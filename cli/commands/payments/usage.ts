@@ -5,13 +5,13 @@ import { addNoun, addVerb } from '../../command-help.ts';
 import { usageError } from '../../errors/failure.ts';
 import { EXPORTED } from '../../output/export-to-file.ts';
 import { type ExportOptions, exportUsage, type Format, USAGE_FORMATS } from '../../output/export-usage.ts';
-import { either, list } from '../../output/json-schema.ts';
 import { type UsageFilter, usagePages } from '../../output/usage-pages.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { checkPeriod, parseBound, timestampOf } from '../../parse/parse-time.ts';
 import { addOutFile, addPeriod, maxOption } from '../../parse/shared-options.ts';
 import { USAGE_COLUMNS, USAGE_LOG, type UsageView } from '../../views/payments/usage.ts';
 import { USAGE_DAY, USAGE_DAY_COLUMNS, usageDayView } from '../../views/payments/usage-day.ts';
+import * as json from '../../views/schema.ts';
 import { addReconcileVerb } from './usage-reconcile.ts';
 
 export function registerUsage(program: Command, commandContext: CommandContext): void {
@@ -27,12 +27,12 @@ export function registerUsage(program: Command, commandContext: CommandContext):
     summary: 'list the usage log',
     description: 'Lists the usage log, newest first.',
     examples: ['hubctl usage list --slot main --from 2026-01-01'],
-    prints: { document: list(USAGE_LOG) },
+    prints: { document: json.list(USAGE_LOG) },
   });
   addWatch(withFilter(listing).addOption(maxOption())).action(
     async ({ slot, from, to, ...options }: UsageFilter & ListingOptions) => {
       const filter = { ...(slot !== undefined && { slot }), ...(from && { from }), ...(to && { to }) };
-      const client = await hub('paymentAdmin');
+      const client = hub;
       const listed = {
         pages: (max: number | undefined) => usagePages(client, filter, max),
         columns: USAGE_COLUMNS,
@@ -49,7 +49,7 @@ export function registerUsage(program: Command, commandContext: CommandContext):
     description:
       'Sums the usage log up by day (UTC) and currency, the oldest day first: payments, amounts, fees, reversals, and the net amount. A reversal counts on its own day.',
     examples: ['hubctl usage sum --from 2026-01-01 --to 2026-02-01'],
-    prints: { document: list(USAGE_DAY) },
+    prints: { document: json.list(USAGE_DAY) },
   })
     .option('--slot <slot>', 'only payments of this slot')
     .requiredOption('--from <when>', 'payments settled from this day (UTC) or time on', parseBound)
@@ -60,8 +60,7 @@ export function registerUsage(program: Command, commandContext: CommandContext):
     )
     .action(async ({ slot, from, to }: { slot?: string; from: Date; to: Date }) => {
       checkPeriod(from, to);
-      const { paymentAdmin } = await hub('paymentAdmin');
-      const { days } = await paymentAdmin.summarizeUsage({
+      const { days } = await hub.paymentAdmin.summarizeUsage({
         ...(slot !== undefined && { slot }),
         settledFrom: timestampOf(from),
         settledTo: timestampOf(to),
@@ -80,7 +79,7 @@ export function registerUsage(program: Command, commandContext: CommandContext):
     ],
     examples: ['hubctl usage export --from 2026-01-01 --to 2026-02-01 --out january.csv'],
     prints: {
-      lines: either([USAGE_LOG, EXPORTED], 'the entries; with --out one object that names the file'),
+      lines: json.either([USAGE_LOG, EXPORTED], 'the entries; with --out one object that names the file'),
     },
   });
   withFilter(exporting).addOption(

@@ -12,7 +12,6 @@ import {
   writeContexts,
 } from '../../connect/stored-contexts.ts';
 import { usageError } from '../../errors/failure.ts';
-import { list } from '../../output/json-schema.ts';
 import { CALLER, CALLER_FIELDS, callerView } from '../../views/operations/caller.ts';
 import {
   CONTEXT,
@@ -21,6 +20,7 @@ import {
   type ContextView,
   contextView,
 } from '../../views/operations/context.ts';
+import * as json from '../../views/schema.ts';
 
 export function registerContext(program: Command, commandContext: CommandContext): void {
   const context = addNoun(program, 'context', {
@@ -43,7 +43,7 @@ function addListVerb(context: Command, commandContext: CommandContext): void {
     summary: 'list the contexts',
     description: 'Lists the contexts by name, the local one first. A star marks the current context.',
     examples: ['hubctl context list'],
-    prints: { document: list(CONTEXT) },
+    prints: { document: json.list(CONTEXT) },
   }).action(async () => {
     const stored = readContexts(contextsFile(process.env));
     const names = [LOCAL, ...Object.keys(stored.contexts).sort()];
@@ -137,8 +137,7 @@ function addCheckVerb(context: Command, commandContext: CommandContext): void {
     .argument('[context]', 'name of the context (default: the current hub)')
     .action(async (name: string | undefined) => {
       if (name !== undefined) context.parent?.setOptionValueWithSource('context', name, 'cli');
-      const { access } = await hub('access');
-      await out.record(callerView(await access.getCaller({}), await target()), CALLER_FIELDS);
+      await out.record(callerView(await hub.access.getCaller({}), await target()), CALLER_FIELDS);
     });
 }
 

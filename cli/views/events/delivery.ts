@@ -1,43 +1,32 @@
 // JSON schema and columns of deliveries.
 import type { Delivery } from '../../../gen/hub/event/v1/event_pb.ts';
-import { DELIVERY_STATES, wordFor } from '../../../lib/presentation/words.ts';
-import { id, integer, object, optional, text, time, type ValueOf, word } from '../../output/json-schema.ts';
+import { DELIVERY_STATES } from '../../../lib/presentation/words.ts';
 import type { Column } from '../../output/table.ts';
-import { rfc3339, shortTime } from '../cells.ts';
+import { shortTime } from '../cells.ts';
+import * as json from '../schema.ts';
 
-export const DELIVERY = object(
+export const DELIVERY = json.object(
   'Delivery',
   {
-    endpointId: id('whe'),
-    eventId: id('evt'),
-    type: text(),
-    state: word(DELIVERY_STATES),
-    attempts: integer(),
-    nextAttemptAt: optional(time('time of the next attempt')),
-    lastAttemptAt: optional(time('time of the last attempt')),
-    responseStatus: optional(integer('status of the last answer; missing without one')),
-    responseBody: optional(text()),
-    problem: optional(text('why the last attempt failed')),
-    durationMs: optional(integer()),
+    endpointId: json.id('whe'),
+    eventId: json.id('evt'),
+    type: json.text(),
+    state: json.word(DELIVERY_STATES),
+    attempts: json.integer(),
+    nextAttemptAt: json.optional(json.time('time of the next attempt')),
+    lastAttemptAt: json.optional(json.time('time of the last attempt')),
+    responseStatus: json.unlessZero(json.integer('status of the last answer; missing without one')),
+    responseBody: json.optional(json.text()),
+    problem: json.optional(json.text('why the last attempt failed')),
+    durationMs: json.optional(json.integer()),
   },
   { message: 'hub.event.v1.Delivery' },
 );
-export type DeliveryView = ValueOf<typeof DELIVERY>;
+export type DeliveryView = json.ValueOf<typeof DELIVERY>;
 
-export function deliveryView(delivery: Delivery): DeliveryView {
-  const { nextAttemptAt, lastAttemptAt, responseStatus, responseBody, problem, durationMs } = delivery;
-  return {
-    endpointId: delivery.endpointId,
-    eventId: delivery.eventId,
-    type: delivery.type,
-    state: wordFor(DELIVERY_STATES, delivery.state),
-    attempts: delivery.attempts,
-    ...(nextAttemptAt && { nextAttemptAt: rfc3339(nextAttemptAt) }),
-    ...(lastAttemptAt && { lastAttemptAt: rfc3339(lastAttemptAt), durationMs }),
-    ...(responseStatus !== 0 && { responseStatus }),
-    ...(responseBody !== '' && { responseBody }),
-    ...(problem !== '' && { problem }),
-  };
+export function deliveryView(delivery: Delivery | undefined): DeliveryView {
+  const hasAttempt = delivery?.lastAttemptAt !== undefined;
+  return json.viewOf(DELIVERY, delivery, hasAttempt ? {} : { durationMs: undefined });
 }
 
 const OUTCOME: readonly Column<DeliveryView>[] = [

@@ -1,91 +1,62 @@
 // JSON schemas and columns of endpoints.
 import type { Endpoint } from '../../../gen/hub/event/v1/event_pb.ts';
-import { requireField } from '../../connect/require-field.ts';
-import {
-  boolean,
-  id,
-  integer,
-  list,
-  object,
-  optional,
-  text,
-  time,
-  type ValueOf,
-} from '../../output/json-schema.ts';
-import type { Column } from '../../output/table.ts';
-import { rfc3339, shortTime } from '../cells.ts';
+import { type Column, pick } from '../../output/table.ts';
+import { shortTime } from '../cells.ts';
 import { scopeText } from '../operations/token.ts';
+import * as json from '../schema.ts';
 import { DELIVERY } from './delivery.ts';
 
-export const ENDPOINT = object(
+export const ENDPOINT = json.object(
   'Endpoint',
   {
-    endpointId: id('whe'),
-    url: text(),
-    events: list(text()),
-    apps: list(text()),
-    slots: list(text()),
-    includeKeys: boolean(),
-    description: optional(text()),
-    createdAt: time(),
-    disabledAt: optional(time('when the endpoint was disabled; missing if it is enabled')),
-    disabledReason: optional(text('why it is disabled')),
-    failingSince: optional(time('time of the first failed attempt since the last success')),
-    previousSecretUntil: optional(
-      time('time until which deliveries are also signed with the previous secret'),
+    endpointId: json.id('whe'),
+    url: json.text(),
+    events: json.list(json.text()),
+    apps: json.list(json.text()),
+    slots: json.list(json.text()),
+    includeKeys: json.boolean(),
+    description: json.optional(json.text()),
+    createdAt: json.time(),
+    disabledAt: json.optional(json.time('when the endpoint was disabled; missing if it is enabled')),
+    disabledReason: json.optional(json.text('why it is disabled')),
+    failingSince: json.optional(json.time('time of the first failed attempt since the last success')),
+    previousSecretUntil: json.optional(
+      json.time('time until which deliveries are also signed with the previous secret'),
     ),
   },
   { message: 'hub.event.v1.Endpoint' },
 );
-export type EndpointView = ValueOf<typeof ENDPOINT>;
+export type EndpointView = json.ValueOf<typeof ENDPOINT>;
 
-export const ENDPOINTS = object('Endpoints', {
-  endpoints: list(ENDPOINT),
-  count: integer('number of listed endpoints'),
+export const ENDPOINTS = json.object('Endpoints', {
+  endpoints: json.list(ENDPOINT),
+  count: json.integer('number of listed endpoints'),
 });
 
-export const ENDPOINT_WITH_SECRET = object('EndpointWithSecret', {
+export const ENDPOINT_WITH_SECRET = json.object('EndpointWithSecret', {
   ...ENDPOINT.properties,
-  secret: text('the secret that signs deliveries, shown only once: `whsec_` and Base64'),
+  secret: json.text('the secret that signs deliveries, shown only once: `whsec_` and Base64'),
 });
-export type EndpointWithSecretView = ValueOf<typeof ENDPOINT_WITH_SECRET>;
+export type EndpointWithSecretView = json.ValueOf<typeof ENDPOINT_WITH_SECRET>;
 
-export const ENDPOINT_WITH_DELIVERIES = object('EndpointWithDeliveries', {
+export const ENDPOINT_WITH_DELIVERIES = json.object('EndpointWithDeliveries', {
   ...ENDPOINT.properties,
-  deliveries: list(DELIVERY, 'the deliveries of the newest events, at most 20'),
+  deliveries: json.list(DELIVERY, 'the deliveries of the newest events, at most 20'),
 });
 
-export const REMOVED_ENDPOINT = object('RemovedEndpoint', { endpointId: id('whe', 'the removed endpoint') });
+export const REMOVED_ENDPOINT = json.object('RemovedEndpoint', {
+  endpointId: json.id('whe', 'the removed endpoint'),
+});
 
-export function endpointView(endpoint: Endpoint): EndpointView {
-  const { description, disabledAt, disabledReason, failingSince, previousSecretUntil } = endpoint;
-  return {
-    endpointId: endpoint.endpointId,
-    url: endpoint.url,
-    events: endpoint.events,
-    apps: endpoint.apps,
-    slots: endpoint.slots,
-    includeKeys: endpoint.includeKeys,
-    ...(description !== '' && { description }),
-    createdAt: rfc3339(requireField(endpoint.createdAt, 'creation time')),
-    ...(disabledAt && { disabledAt: rfc3339(disabledAt) }),
-    ...(disabledReason !== '' && { disabledReason }),
-    ...(failingSince && { failingSince: rfc3339(failingSince) }),
-    ...(previousSecretUntil && { previousSecretUntil: rfc3339(previousSecretUntil) }),
-  };
-}
+export const endpointView = (endpoint: Endpoint | undefined): EndpointView => json.viewOf(ENDPOINT, endpoint);
 
-export function endpointWithSecretView(endpoint: Endpoint, secret: string): EndpointWithSecretView {
+export function endpointWithSecretView(
+  endpoint: Endpoint | undefined,
+  secret: string,
+): EndpointWithSecretView {
   const { endpointId, url, events, ...rest } = endpointView(endpoint);
   return { endpointId, url, events, secret, ...rest };
 }
-
-export const ENDPOINT_COLUMNS: readonly Column<EndpointView>[] = [
-  { title: 'ENDPOINT', cell: (item) => item.endpointId },
-  { title: 'URL', cell: (item) => item.url },
-  { title: 'EVENTS', cell: (item) => item.events.join(' ') },
-  { title: 'STATE', cell: stateText },
-];
 
 export const ENDPOINT_FIELDS: readonly Column<EndpointView>[] = [
   { title: 'Endpoint', cell: (item) => item.endpointId },
@@ -98,6 +69,14 @@ export const ENDPOINT_FIELDS: readonly Column<EndpointView>[] = [
   { title: 'Created', cell: (item) => shortTime(item.createdAt) },
   { title: 'Old secret until', cell: (item) => shortTime(item.previousSecretUntil) },
 ];
+
+export const ENDPOINT_COLUMNS: readonly Column<EndpointView>[] = pick(
+  ENDPOINT_FIELDS,
+  'Endpoint',
+  'URL',
+  'Events',
+  'State',
+);
 
 export const ENDPOINT_WITH_SECRET_FIELDS: readonly Column<EndpointWithSecretView>[] = [
   { title: 'Secret', cell: (item) => item.secret },

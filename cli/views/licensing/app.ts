@@ -1,66 +1,51 @@
 // JSON schema and columns of apps and their signing keys.
 import type { App } from '../../../gen/hub/license/v1/license_pb.ts';
-import { wordFor } from '../../../lib/presentation/words.ts';
-import { requireField } from '../../connect/require-field.ts';
-import { id, integer, list, object, text, time, type ValueOf, word } from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
-import { rfc3339, seatsText, shortTime } from '../cells.ts';
+import { seatsText, shortTime } from '../cells.ts';
+import * as json from '../schema.ts';
 
 /** Words of the key states by their number in the contract. */
 export const SIGNING_KEY_STATES = { active: 1, retired: 2, withdrawn: 3 } as const;
 
-export const SIGNING_KEY = object(
+export const SIGNING_KEY = json.object(
   'SigningKey',
-  { kid: text(), state: word(SIGNING_KEY_STATES), createdAt: time(), publicKeyPem: text() },
+  {
+    kid: json.text(),
+    state: json.word(SIGNING_KEY_STATES),
+    createdAt: json.time(),
+    publicKeyPem: json.text(),
+  },
   { message: 'hub.license.v1.SigningKey' },
 );
-export type SigningKeyView = ValueOf<typeof SIGNING_KEY>;
+export type SigningKeyView = json.ValueOf<typeof SIGNING_KEY>;
 
-const DEFAULT_TERMS = object(
+const DEFAULT_TERMS = json.object(
   'DefaultTerms',
   {
-    leaseDays: integer(
+    leaseDays: json.integer(
       'number of days that a signed license is valid without contacting the hub; 0 for no bound',
     ),
-    graceDays: integer('number of days that a license stays valid after its expiry'),
-    seatLimit: integer('machines that can be active at the same time; -1 is unlimited'),
+    graceDays: json.integer('number of days that a license stays valid after its expiry'),
+    seatLimit: json.integer('machines that can be active at the same time; -1 is unlimited'),
   },
   { message: 'hub.license.v1.DefaultTerms' },
 );
 
-export const APP = object(
+export const APP = json.object(
   'App',
   {
-    slug: text(),
-    name: text(),
-    appId: id('app'),
-    createdAt: time(),
+    slug: json.text(),
+    name: json.text(),
+    appId: json.id('app'),
+    createdAt: json.time(),
     defaultTerms: DEFAULT_TERMS,
-    signingKeys: list(SIGNING_KEY),
+    signingKeys: json.list(SIGNING_KEY),
   },
   { message: 'hub.license.v1.App' },
 );
-export type AppView = ValueOf<typeof APP>;
+export type AppView = json.ValueOf<typeof APP>;
 
-export function appView(app: App): AppView {
-  return {
-    slug: app.slug,
-    name: app.name,
-    appId: app.appId,
-    createdAt: rfc3339(requireField(app.createdAt, 'creation time')),
-    defaultTerms: {
-      leaseDays: app.defaultTerms?.leaseDays ?? 0,
-      graceDays: app.defaultTerms?.graceDays ?? 0,
-      seatLimit: app.defaultTerms?.seatLimit ?? 1,
-    },
-    signingKeys: app.signingKeys.map((key) => ({
-      kid: key.kid,
-      state: wordFor(SIGNING_KEY_STATES, key.state),
-      createdAt: rfc3339(requireField(key.createdAt, 'creation time')),
-      publicKeyPem: key.publicKeyPem,
-    })),
-  };
-}
+export const appView = (app: App | undefined): AppView => json.viewOf(APP, app);
 
 export const APP_COLUMNS: readonly Column<AppView>[] = [
   { title: 'APP', cell: (app) => app.slug },

@@ -1,59 +1,30 @@
 // JSON schema and columns of customers.
 import type { Customer } from '../../../gen/hub/customer/v1/customer_pb.ts';
-import { requireField } from '../../connect/require-field.ts';
-import {
-  id,
-  integer,
-  list,
-  map,
-  object,
-  optional,
-  text,
-  time,
-  type ValueOf,
-} from '../../output/json-schema.ts';
-import type { Column } from '../../output/table.ts';
-import { rfc3339, shortTime } from '../cells.ts';
+import { type Column, pick } from '../../output/table.ts';
+import { shortTime } from '../cells.ts';
+import * as json from '../schema.ts';
 
-export const CUSTOMER = object(
+export const CUSTOMER = json.object(
   'Customer',
   {
-    customerId: id('cus'),
-    name: text(),
-    email: optional(text('its email address')),
-    externalRef: optional(text('its identifier in another system')),
-    metadata: map(text()),
-    createdAt: time(),
-    erasedAt: optional(time('when its personal data was erased')),
+    customerId: json.id('cus'),
+    name: json.text(),
+    email: json.optional(json.text('its email address')),
+    externalRef: json.optional(json.text('its identifier in another system')),
+    metadata: json.map(json.text()),
+    createdAt: json.time(),
+    erasedAt: json.optional(json.time('when its personal data was erased')),
   },
   { message: 'hub.customer.v1.Customer' },
 );
-export type CustomerView = ValueOf<typeof CUSTOMER>;
+export type CustomerView = json.ValueOf<typeof CUSTOMER>;
 
-export const CUSTOMERS = object('Customers', {
-  customers: list(CUSTOMER),
-  count: integer('number of listed customers'),
+export const CUSTOMERS = json.object('Customers', {
+  customers: json.list(CUSTOMER),
+  count: json.integer('number of listed customers'),
 });
 
-export function customerView(customer: Customer): CustomerView {
-  return {
-    customerId: customer.customerId,
-    name: customer.name,
-    ...(customer.email !== undefined && { email: customer.email }),
-    ...(customer.externalRef !== undefined && { externalRef: customer.externalRef }),
-    metadata: customer.metadata,
-    createdAt: rfc3339(requireField(customer.createdAt, 'creation time')),
-    ...(customer.erasedAt && { erasedAt: rfc3339(customer.erasedAt) }),
-  };
-}
-
-export const CUSTOMER_COLUMNS: readonly Column<CustomerView>[] = [
-  { title: 'CUSTOMER', cell: (item) => item.customerId },
-  { title: 'NAME', cell: nameText },
-  { title: 'EMAIL', cell: (item) => item.email },
-  { title: 'REFERENCE', cell: (item) => item.externalRef },
-  { title: 'CREATED', cell: (item) => shortTime(item.createdAt) },
-];
+export const customerView = (customer: Customer | undefined): CustomerView => json.viewOf(CUSTOMER, customer);
 
 export const CUSTOMER_FIELDS: readonly Column<CustomerView>[] = [
   { title: 'Customer', cell: (item) => item.customerId },
@@ -64,6 +35,15 @@ export const CUSTOMER_FIELDS: readonly Column<CustomerView>[] = [
   { title: 'Created', cell: (item) => shortTime(item.createdAt) },
   { title: 'Erased', cell: (item) => shortTime(item.erasedAt) },
 ];
+
+export const CUSTOMER_COLUMNS: readonly Column<CustomerView>[] = pick(
+  CUSTOMER_FIELDS,
+  'Customer',
+  'Name',
+  'Email',
+  'Reference',
+  'Created',
+);
 
 function nameText({ name, erasedAt }: CustomerView): string {
   return erasedAt === undefined ? name : '(erased)';

@@ -1,14 +1,14 @@
 // JSON schema and columns of the demo license.
-import { id, integer, object, text, type ValueOf } from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
+import * as json from '../schema.ts';
 
-export const DEMO_LICENSE = object('DemoLicense', {
-  app: text('slug of the app'),
-  licenseId: id('lic', 'the license'),
-  licenseKey: text('its key'),
-  seats: integer('seats allowed'),
+export const DEMO_LICENSE = json.object('DemoLicense', {
+  app: json.text('slug of the app'),
+  licenseId: json.id('lic', 'the license'),
+  licenseKey: json.text('its key'),
+  seats: json.integer('seats allowed'),
 });
-export type DemoLicense = ValueOf<typeof DEMO_LICENSE>;
+export type DemoLicense = json.ValueOf<typeof DEMO_LICENSE>;
 
 export const DEMO_LICENSE_FIELDS: readonly Column<DemoLicense>[] = [
   { title: 'License key', cell: (item) => item.licenseKey },

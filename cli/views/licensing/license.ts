@@ -2,146 +2,93 @@
 import type { IssuedLicense } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
 import { periodText } from '../../../lib/presentation/calendar.ts';
-import { LICENSE_STATES, wordFor } from '../../../lib/presentation/words.ts';
+import { LICENSE_STATES } from '../../../lib/presentation/words.ts';
 import { requireField } from '../../connect/require-field.ts';
-import {
-  boolean,
-  id,
-  integer,
-  list,
-  map,
-  object,
-  optional,
-  text,
-  time,
-  type ValueOf,
-  word,
-} from '../../output/json-schema.ts';
-import type { Column } from '../../output/table.ts';
-import { limitNumbers, limitsText, pairsText, rfc3339, seatsText, shortTime } from '../cells.ts';
+import { type Column, pick } from '../../output/table.ts';
+import { limitsText, pairsText, seatsText, shortTime } from '../cells.ts';
+import * as json from '../schema.ts';
 
-export const PERIOD = object(
+export const PERIOD = json.object(
   'Period',
-  { years: integer('years'), months: integer('months'), days: integer('days') },
+  { years: json.integer('years'), months: json.integer('months'), days: json.integer('days') },
   { message: 'hub.license.v1.Period' },
 );
 
-export const LICENSE = object(
+export const LICENSE = json.object(
   'License',
   {
-    licenseId: id('lic'),
-    app: text(),
-    keyHint: text(),
-    state: word(LICENSE_STATES),
-    seats: integer('seats allowed; -1 is unlimited'),
-    seatsUsed: integer('seats taken'),
-    limits: map(integer()),
-    ownLimits: map(integer()),
-    limitProfile: optional(text('its limit profile')),
-    features: list(text()),
-    customer: optional(text('name of the customer')),
-    customerId: optional(id('cus', 'the customer')),
-    expiresAt: optional(time('when it expires')),
-    graceDays: integer('number of days that it stays valid after its expiry'),
-    graceEndsAt: optional(time('when its grace ends')),
-    validFor: optional(PERIOD),
-    leaseDays: optional(integer('number of days that a signed license is valid without contacting the hub')),
-    createdAt: time(),
-    revokedAt: optional(time('when it was revoked')),
-    revokeReason: optional(text('why it was revoked')),
-    suspendedAt: optional(time('when it was suspended')),
-    suspendReason: optional(text('why it was suspended')),
-    metadata: map(text()),
-    signedMetadata: list(text()),
-    termsVersion: integer(),
-    keyGeneration: integer(),
-    keyDerivable: boolean(),
-    lastActiveOn: optional(text('the day a machine last used it, in UTC: 2026-01-31')),
+    licenseId: json.id('lic'),
+    app: json.text(),
+    keyHint: json.text(),
+    state: json.word(LICENSE_STATES),
+    seats: json.integer('seats allowed; -1 is unlimited'),
+    seatsUsed: json.integer('seats taken'),
+    limits: json.limits(),
+    ownLimits: json.limits(),
+    limitProfile: json.optional(json.text('its limit profile')),
+    features: json.list(json.text()),
+    customer: json.optional(json.text('name of the customer')),
+    customerId: json.optional(json.id('cus', 'the customer')),
+    expiresAt: json.optional(json.time('when it expires')),
+    graceDays: json.integer('number of days that it stays valid after its expiry'),
+    graceEndsAt: json.optional(json.time('when its grace ends')),
+    validFor: json.optional(PERIOD),
+    leaseDays: json.optional(
+      json.integer('number of days that a signed license is valid without contacting the hub'),
+    ),
+    createdAt: json.time(),
+    revokedAt: json.optional(json.time('when it was revoked')),
+    revokeReason: json.optional(json.text('why it was revoked')),
+    suspendedAt: json.optional(json.time('when it was suspended')),
+    suspendReason: json.optional(json.text('why it was suspended')),
+    metadata: json.map(json.text()),
+    signedMetadata: json.list(json.text()),
+    termsVersion: json.integer(),
+    keyGeneration: json.integer(),
+    keyDerivable: json.boolean(),
+    lastActiveOn: json.optional(json.text('the day a machine last used it, in UTC: 2026-01-31')),
   },
   { message: 'hub.license.v1.License' },
 );
-export type LicenseView = ValueOf<typeof LICENSE>;
+export type LicenseView = json.ValueOf<typeof LICENSE>;
 
-export const ISSUED_LICENSE = object(
+export const ISSUED_LICENSE = json.object(
   'IssuedLicense',
-  { ...LICENSE.properties, licenseKey: optional(text('its key; missing if it was replaced since')) },
+  {
+    ...LICENSE.properties,
+    licenseKey: json.optional(json.text('its key; missing if it was replaced since')),
+  },
   { message: 'hub.license.v1.IssuedLicense', without: ['license'] },
 );
 /** The license, and how many machines use it beyond its seats. */
-export const UPDATED_LICENSE = object(
+export const UPDATED_LICENSE = json.object(
   'UpdatedLicense',
-  { ...LICENSE.properties, seatsOverLimit: integer() },
+  { ...LICENSE.properties, seatsOverLimit: json.integer() },
   { message: 'hub.license.v1.UpdateLicenseResponse', without: ['license', 'changed'] },
 );
-export type UpdatedView = ValueOf<typeof UPDATED_LICENSE>;
+export type UpdatedView = json.ValueOf<typeof UPDATED_LICENSE>;
 
-export type IssuedView = ValueOf<typeof ISSUED_LICENSE>;
+export type IssuedView = json.ValueOf<typeof ISSUED_LICENSE>;
 
-export const LICENSE_KEY = object('LicenseKey', {
-  licenseId: id('lic', 'the license'),
-  licenseKey: text('its key'),
+export const LICENSE_KEY = json.object('LicenseKey', {
+  licenseId: json.id('lic', 'the license'),
+  licenseKey: json.text('its key'),
 });
 
-export const LICENSE_KEY_FIELDS: readonly Column<ValueOf<typeof LICENSE_KEY>>[] = [
+export const LICENSE_KEY_FIELDS: readonly Column<json.ValueOf<typeof LICENSE_KEY>>[] = [
   { title: 'License key', cell: (item) => item.licenseKey },
   { title: 'License', cell: (item) => item.licenseId },
 ];
 
-export function licenseView(license: License): LicenseView {
-  const seats = requireField(license.seats, 'seats');
-  return {
-    licenseId: license.licenseId,
-    app: license.app,
-    keyHint: license.keyHint,
-    state: wordFor(LICENSE_STATES, license.state),
-    seats: seats.limit,
-    seatsUsed: seats.used,
-    limits: limitNumbers(license.limits),
-    ownLimits: limitNumbers(license.ownLimits),
-    ...(license.limitProfile !== undefined && { limitProfile: license.limitProfile }),
-    features: license.features,
-    ...(license.customer !== undefined && { customer: license.customer }),
-    ...(license.customerId !== undefined && { customerId: license.customerId }),
-    ...validityView(license),
-    ...(license.leaseDays !== undefined && { leaseDays: license.leaseDays }),
-    createdAt: rfc3339(requireField(license.createdAt, 'creation time')),
-    ...(license.revokedAt && { revokedAt: rfc3339(license.revokedAt) }),
-    ...(license.revokeReason !== undefined && { revokeReason: license.revokeReason }),
-    ...(license.suspendedAt && { suspendedAt: rfc3339(license.suspendedAt) }),
-    ...(license.suspendReason !== undefined && { suspendReason: license.suspendReason }),
-    metadata: license.metadata,
-    signedMetadata: license.signedMetadata,
-    termsVersion: license.termsVersion,
-    keyGeneration: license.keyGeneration,
-    keyDerivable: license.keyDerivable,
-    ...(license.lastActiveOn !== undefined && { lastActiveOn: license.lastActiveOn }),
-  };
-}
-
-function validityView({ expiresAt, graceDays, graceEndsAt, validFor }: License) {
-  return {
-    ...(expiresAt && { expiresAt: rfc3339(expiresAt) }),
-    graceDays,
-    ...(graceEndsAt && { graceEndsAt: rfc3339(graceEndsAt) }),
-    ...(validFor && { validFor: { years: validFor.years, months: validFor.months, days: validFor.days } }),
-  };
+export function licenseView(license: License | undefined): LicenseView {
+  const { limit: seats, used: seatsUsed } = requireField(license?.seats, 'seats');
+  return json.viewOf(LICENSE, license, { seats, seatsUsed });
 }
 
 export function issuedView(issued: Pick<IssuedLicense, 'license' | 'licenseKey'>): IssuedView {
-  const { licenseId, ...rest } = licenseView(requireField(issued.license, 'license'));
+  const { licenseId, ...rest } = licenseView(issued.license);
   return { licenseId, ...(issued.licenseKey !== '' && { licenseKey: issued.licenseKey }), ...rest };
 }
-
-export const LICENSE_COLUMNS: readonly Column<LicenseView>[] = [
-  { title: 'LICENSE', cell: (item) => item.licenseId },
-  { title: 'APP', cell: (item) => item.app },
-  { title: 'KEY', cell: (item) => `…${item.keyHint}` },
-  { title: 'STATE', cell: (item) => item.state },
-  { title: 'SEATS', cell: usage, right: true },
-  { title: 'PROFILE', cell: (item) => item.limitProfile },
-  { title: 'EXPIRES', cell: (item) => shortTime(item.expiresAt) },
-  { title: 'CUSTOMER', cell: (item) => item.customer },
-];
 
 export const LICENSE_FIELDS: readonly Column<LicenseView>[] = [
   { title: 'License', cell: (item) => item.licenseId },
@@ -168,6 +115,16 @@ export const LICENSE_FIELDS: readonly Column<LicenseView>[] = [
   { title: 'Reason', cell: (item) => item.revokeReason },
 ];
 
+export const LICENSE_COLUMNS: readonly Column<LicenseView>[] = [
+  ...pick(LICENSE_FIELDS, 'License', 'App'),
+  { title: 'Key', cell: (item) => `…${item.keyHint}` },
+  ...pick(LICENSE_FIELDS, 'State'),
+  { title: 'Seats', cell: usage, right: true },
+  ...pick(LICENSE_FIELDS, 'Profile'),
+  { title: 'Expires', cell: (item) => shortTime(item.expiresAt) },
+  ...pick(LICENSE_FIELDS, 'Customer'),
+];
+
 export const UPDATED_LICENSE_FIELDS: readonly Column<UpdatedView>[] = [
   ...LICENSE_FIELDS,
   { title: 'Seats over', cell: (item) => item.seatsOverLimit || undefined },
@@ -189,10 +146,7 @@ export const LICENSE_CSV: Readonly<Record<string, (item: LicenseView) => string>
   expiresAt: (item) => item.expiresAt ?? '',
   graceEndsAt: (item) => item.graceEndsAt ?? '',
   leaseDays: (item) => String(item.leaseDays ?? ''),
-  metadata: (item) =>
-    Object.entries(item.metadata)
-      .map(([name, value]) => `${name}=${value}`)
-      .join(';'),
+  metadata: (item) => pairsText(item.metadata, ';'),
   termsVersion: (item) => String(item.termsVersion),
   lastActiveOn: (item) => item.lastActiveOn ?? '',
   createdAt: (item) => item.createdAt,
@@ -212,16 +166,9 @@ export const ISSUED_COLUMNS: readonly Column<IssuedView>[] = [
 
 export const ISSUED_FIELDS: readonly Column<IssuedView>[] = [
   { title: 'License key', cell: (item) => item.licenseKey },
-  { title: 'License', cell: (item) => item.licenseId },
-  { title: 'App', cell: (item) => item.app },
+  ...pick(LICENSE_FIELDS, 'License', 'App'),
   { title: 'Seats', cell: (item) => seatsText(item.seats) },
-  { title: 'Profile', cell: (item) => item.limitProfile },
-  { title: 'Limits', cell: (item) => limitsText(item.limits) },
-  { title: 'Features', cell: (item) => item.features.join(' ') || undefined },
-  { title: 'Customer', cell: (item) => item.customer },
-  { title: 'Expires', cell: expiry },
-  { title: 'Grace ends', cell: (item) => shortTime(item.graceEndsAt) },
-  { title: 'Lease days', cell: (item) => item.leaseDays },
+  ...pick(LICENSE_FIELDS, 'Profile', 'Limits', 'Features', 'Customer', 'Expires', 'Grace ends', 'Lease days'),
 ];
 
 function usage({ seats, seatsUsed }: LicenseView): string {

@@ -1,50 +1,28 @@
 // JSON schema and columns of seats.
 import type { Seat } from '../../../gen/hub/license/v1/license_pb.ts';
-import { requireField } from '../../connect/require-field.ts';
-import { id, object, oneOf, optional, text, time, type ValueOf } from '../../output/json-schema.ts';
-import type { Column } from '../../output/table.ts';
-import { rfc3339, shortTime } from '../cells.ts';
+import { type Column, pick } from '../../output/table.ts';
+import { shortTime } from '../cells.ts';
+import * as json from '../schema.ts';
 
-export const SEAT = object(
+export const SEAT = json.object(
   'Seat',
   {
-    seatId: id('seat'),
-    licenseId: id('lic'),
-    state: oneOf(['active', 'released'], 'whether it is taken'),
-    machineFingerprint: text(),
-    machineLabel: optional(text('label of the machine')),
-    appVersion: optional(text('version of the application at its last activation')),
-    activatedAt: time(),
-    lastSeenAt: optional(time()),
-    releasedAt: optional(time('when it was released')),
+    seatId: json.id('seat'),
+    licenseId: json.id('lic'),
+    state: json.oneOf(['active', 'released'], 'whether it is taken'),
+    machineFingerprint: json.text(),
+    machineLabel: json.optional(json.text('label of the machine')),
+    appVersion: json.optional(json.text('version of the application at its last activation')),
+    activatedAt: json.time(),
+    lastSeenAt: json.optional(json.time()),
+    releasedAt: json.optional(json.time('when it was released')),
   },
   { message: 'hub.license.v1.Seat' },
 );
-export type SeatView = ValueOf<typeof SEAT>;
+export type SeatView = json.ValueOf<typeof SEAT>;
 
-export function seatView(seat: Seat): SeatView {
-  return {
-    seatId: seat.seatId,
-    licenseId: seat.licenseId,
-    state: seat.releasedAt ? 'released' : 'active',
-    machineFingerprint: seat.machineFingerprint,
-    ...(seat.machineLabel !== '' && { machineLabel: seat.machineLabel }),
-    ...(seat.appVersion !== '' && { appVersion: seat.appVersion }),
-    activatedAt: rfc3339(requireField(seat.activatedAt, 'activation time')),
-    ...(seat.lastSeenAt && { lastSeenAt: rfc3339(seat.lastSeenAt) }),
-    ...(seat.releasedAt && { releasedAt: rfc3339(seat.releasedAt) }),
-  };
-}
-
-export const SEAT_COLUMNS: readonly Column<SeatView>[] = [
-  { title: 'SEAT', cell: (seat) => seat.seatId },
-  { title: 'STATE', cell: (seat) => seat.state },
-  { title: 'MACHINE', cell: (seat) => seat.machineLabel },
-  { title: 'VERSION', cell: (seat) => seat.appVersion },
-  { title: 'ACTIVATED', cell: (seat) => shortTime(seat.activatedAt) },
-  { title: 'LAST SEEN', cell: (seat) => shortTime(seat.lastSeenAt) },
-  { title: 'FINGERPRINT', cell: (seat) => seat.machineFingerprint },
-];
+export const seatView = (seat: Seat | undefined): SeatView =>
+  json.viewOf(SEAT, seat, { state: seat?.releasedAt ? 'released' : 'active' });
 
 export const SEAT_FIELDS: readonly Column<SeatView>[] = [
   { title: 'Seat', cell: (seat) => seat.seatId },
@@ -57,3 +35,14 @@ export const SEAT_FIELDS: readonly Column<SeatView>[] = [
   { title: 'Last seen', cell: (seat) => shortTime(seat.lastSeenAt) },
   { title: 'Released', cell: (seat) => shortTime(seat.releasedAt) },
 ];
+
+export const SEAT_COLUMNS: readonly Column<SeatView>[] = pick(
+  SEAT_FIELDS,
+  'Seat',
+  'State',
+  'Machine',
+  'Version',
+  'Activated',
+  'Last seen',
+  'Fingerprint',
+);

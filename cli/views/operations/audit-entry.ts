@@ -5,104 +5,83 @@ import type {
   VerifyAuditLogResponse,
 } from '../../../gen/hub/access/v1/audit_service_pb.ts';
 import { ACTOR_KINDS, nameOf } from '../../../lib/presentation/words.ts';
-import { requireField } from '../../connect/require-field.ts';
-import {
-  boolean,
-  facts,
-  id,
-  integer,
-  nullable,
-  object,
-  oneOf,
-  optional,
-  text,
-  time,
-  type ValueOf,
-  withDescription,
-} from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
-import { rfc3339, shortTime } from '../cells.ts';
+import { shortTime } from '../cells.ts';
+import * as json from '../schema.ts';
 
 export type ActorKindName = keyof typeof ACTOR_KINDS;
 const ACTOR_KIND_NAMES = Object.keys(ACTOR_KINDS) as ActorKindName[]; // the keys above
 
-export const AUDIT_ENTRY = object(
+export const AUDIT_ENTRY = json.object(
   'AuditEntry',
   {
-    auditEntryId: id('aud'),
-    at: time(),
-    actor: text(),
-    action: text(),
-    subject: text(),
-    before: nullable(facts(), 'the changed values before; null if there were none'),
-    after: nullable(facts(), 'the values after the change; null if the object is gone'),
-    detail: facts(),
-    requestId: optional(text()),
-    actorKind: optional(
-      oneOf(
+    auditEntryId: json.id('aud'),
+    at: json.time(),
+    actor: json.text(),
+    action: json.text(),
+    subject: json.text(),
+    before: json.nullable(json.facts(), 'the changed values before; null if there were none'),
+    after: json.nullable(json.facts(), 'the values after the change; null if the object is gone'),
+    detail: json.facts(),
+    requestId: json.optional(json.text()),
+    actorKind: json.optional(
+      json.oneOf(
         ACTOR_KIND_NAMES,
         'a token, a certificate that replaces one, the hub itself or a command without a hub; missing for entries from before kinds were recorded',
       ),
     ),
-    actorTokenId: optional(id('tok')),
-    actorCertificateSubject: optional(text()),
+    actorTokenId: json.optional(json.id('tok')),
+    actorCertificateSubject: json.optional(json.text()),
   },
   { message: 'hub.access.v1.AuditEntry' },
 );
-export type AuditEntryView = ValueOf<typeof AUDIT_ENTRY>;
+export type AuditEntryView = json.ValueOf<typeof AUDIT_ENTRY>;
 
-export const LINKED_AUDIT_ENTRY = object(
+export const LINKED_AUDIT_ENTRY = json.object(
   'LinkedAuditEntry',
-  { seq: integer(), ...AUDIT_ENTRY.properties, linkedAt: time(), previousHash: text(), hash: text() },
+  {
+    seq: json.integer(),
+    ...AUDIT_ENTRY.properties,
+    linkedAt: json.time(),
+    previousHash: json.text(),
+    hash: json.text(),
+  },
   { message: 'hub.access.v1.LinkedAuditEntry', without: ['entry'] },
 );
-export type LinkedEntryView = ValueOf<typeof LINKED_AUDIT_ENTRY>;
+export type LinkedEntryView = json.ValueOf<typeof LINKED_AUDIT_ENTRY>;
 
-export const AUDIT_BREAK = object(
+export const AUDIT_BREAK = json.object(
   'AuditBreak',
   {
-    problem: text(),
-    seq: optional(integer('number of the link; missing if the row has none')),
-    auditEntryId: optional(id('aud', 'the row; missing if unknown')),
-    detail: text(),
+    problem: json.text(),
+    seq: json.optional(json.integer('number of the link; missing if the row has none')),
+    auditEntryId: json.optional(json.id('aud', 'the row; missing if unknown')),
+    detail: json.text(),
   },
   { message: 'hub.access.v1.AuditBreak' },
 );
 
-export const AUDIT_CHAIN = object(
+export const AUDIT_CHAIN = json.object(
   'AuditChain',
   {
-    ok: boolean(),
-    head: text(),
-    entries: integer(),
-    beginsAfter: optional(integer('number of the link that it begins after; missing for the first chain')),
-    unlinked: integer(),
-    unlinkedSince: optional(time()),
-    broken: optional(withDescription(AUDIT_BREAK, 'the first row that breaks it; missing if it is intact')),
+    ok: json.boolean(),
+    head: json.text(),
+    entries: json.integer(),
+    beginsAfter: json.unlessZero(
+      json.integer('number of the link that it begins after; missing for the first chain'),
+    ),
+    unlinked: json.integer(),
+    unlinkedSince: json.optional(json.time()),
+    broken: json.optional(
+      json.withDescription(AUDIT_BREAK, 'the first row that breaks it; missing if it is intact'),
+    ),
   },
   { message: 'hub.access.v1.VerifyAuditLogResponse' },
 );
-export type AuditChainView = ValueOf<typeof AUDIT_CHAIN>;
+export type AuditChainView = json.ValueOf<typeof AUDIT_CHAIN>;
 
-export function auditChainView(reply: VerifyAuditLogResponse): AuditChainView {
-  const { ok, head, entries, beginsAfter, unlinked, unlinkedSince, broken } = reply;
-  return {
-    ok,
-    head,
-    entries: Number(entries),
-    ...(beginsAfter > 0n && { beginsAfter: Number(beginsAfter) }),
-    unlinked: Number(unlinked),
-    ...(unlinkedSince && { unlinkedSince: rfc3339(unlinkedSince) }),
-    ...(broken && {
-      broken: {
-        problem: broken.problem,
-        ...(broken.seq !== undefined && { seq: Number(broken.seq) }),
-        ...(broken.auditEntryId !== '' && { auditEntryId: broken.auditEntryId }),
-        detail: broken.detail,
-      },
-    }),
-  };
-}
+export const auditChainView = (reply: VerifyAuditLogResponse): AuditChainView =>
+  json.viewOf(AUDIT_CHAIN, reply);
 
 export const AUDIT_CHAIN_FIELDS: readonly Column<AuditChainView>[] = [
   { title: 'Chain', cell: (item) => (item.ok ? 'holds' : 'is broken') },
@@ -124,45 +103,14 @@ export const AUDIT_CHAIN_FIELDS: readonly Column<AuditChainView>[] = [
   { title: 'Detail', cell: ({ broken }) => broken?.detail },
 ];
 
-export function auditEntryView(entry: AuditEntry): AuditEntryView {
-  return {
-    auditEntryId: entry.auditEntryId,
-    at: rfc3339(requireField(entry.at, 'time of the change')),
-    actor: entry.actor,
-    action: entry.action,
-    subject: entry.subject,
-    before: entry.before ?? null,
-    after: entry.after ?? null,
-    detail: entry.detail ?? {},
-    ...(entry.requestId !== '' && { requestId: entry.requestId }),
-    ...actorView(entry),
-  };
-}
+export const auditEntryView = (entry: AuditEntry | undefined): AuditEntryView =>
+  json.viewOf(AUDIT_ENTRY, entry, {
+    detail: entry?.detail ?? {},
+    actorKind: nameOf(ACTOR_KINDS, entry?.actorKind ?? 0),
+  });
 
-function actorView({ actorKind, actorTokenId, actorCertificateSubject }: AuditEntry) {
-  const kind = nameOf(ACTOR_KINDS, actorKind);
-  return {
-    ...(kind !== undefined && { actorKind: kind }),
-    ...(actorTokenId !== '' && { actorTokenId }),
-    ...(actorCertificateSubject !== '' && { actorCertificateSubject }),
-  };
-}
-
-export function linkedEntryView({
-  entry,
-  seq,
-  linkedAt,
-  previousHash,
-  hash,
-}: LinkedAuditEntry): LinkedEntryView {
-  return {
-    seq: Number(seq),
-    ...auditEntryView(requireField(entry, 'entry')),
-    linkedAt: rfc3339(requireField(linkedAt, 'time of the link')),
-    previousHash,
-    hash,
-  };
-}
+export const linkedEntryView = ({ entry, ...link }: LinkedAuditEntry): LinkedEntryView =>
+  json.viewOf(LINKED_AUDIT_ENTRY, link, auditEntryView(entry));
 
 export const AUDIT_COLUMNS: readonly Column<AuditEntryView>[] = [
   { title: 'ENTRY', cell: (entry) => entry.auditEntryId },

@@ -1,13 +1,13 @@
 // JSON schemas and columns of backups.
-import { integer, list, object, optional, text, time, type ValueOf } from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
+import * as json from '../schema.ts';
 
-export const BACKUP = object('Backup', {
-  file: text('the file'),
-  bytes: integer('its size'),
-  createdAt: time('time of the data'),
+export const BACKUP = json.object('Backup', {
+  file: json.text('the file'),
+  bytes: json.integer('its size'),
+  createdAt: json.time('time of the data'),
 });
-export type BackupReport = ValueOf<typeof BACKUP>;
+export type BackupReport = json.ValueOf<typeof BACKUP>;
 
 export const BACKUP_FIELDS: readonly Column<BackupReport>[] = [
   { title: 'Backup', cell: (item) => item.file },
@@ -16,15 +16,15 @@ export const BACKUP_FIELDS: readonly Column<BackupReport>[] = [
 ];
 
 /** Contents of a backup. */
-export const BACKUP_FACTS = object('BackupFacts', {
-  createdAt: time('time of the data'),
-  hubVersion: text('hub version that created it'),
-  postgresVersion: text('PostgreSQL version of the data'),
-  masterKeyIds: list(text(), 'ids of the master keys in it'),
-  tables: integer('tables'),
-  rows: integer('rows of all tables'),
+export const BACKUP_FACTS = json.object('BackupFacts', {
+  createdAt: json.time('time of the data'),
+  hubVersion: json.text('hub version that created it'),
+  postgresVersion: json.text('PostgreSQL version of the data'),
+  masterKeyIds: json.list(json.text(), 'ids of the master keys in it'),
+  tables: json.integer('tables'),
+  rows: json.integer('rows of all tables'),
 });
-export type BackupFacts = ValueOf<typeof BACKUP_FACTS>;
+export type BackupFacts = json.ValueOf<typeof BACKUP_FACTS>;
 
 export const BACKUP_FACTS_FIELDS: readonly Column<BackupFacts>[] = [
   { title: 'Data as of', cell: (item) => item.createdAt },
@@ -35,11 +35,11 @@ export const BACKUP_FACTS_FIELDS: readonly Column<BackupFacts>[] = [
   { title: 'Rows', cell: (item) => item.rows },
 ];
 
-export const RESTORED = object('Restored', {
+export const RESTORED = json.object('Restored', {
   ...BACKUP_FACTS.properties,
-  keyRingFile: optional(text('the key ring file created; missing if the hub had it already')),
+  keyRingFile: json.optional(json.text('the key ring file created; missing if the hub had it already')),
 });
-export type RestoreReport = ValueOf<typeof RESTORED>;
+export type RestoreReport = json.ValueOf<typeof RESTORED>;
 
 export const RESTORED_FIELDS: readonly Column<RestoreReport>[] = [
   ...BACKUP_FACTS_FIELDS,

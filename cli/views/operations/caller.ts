@@ -1,43 +1,31 @@
 // JSON schema and columns of the authenticated caller.
 import type { GetCallerResponse } from '../../../gen/hub/access/v1/access_service_pb.ts';
-import { ROLES, wordFor } from '../../../lib/presentation/words.ts';
-import { requireField } from '../../connect/require-field.ts';
+import { ROLES } from '../../../lib/presentation/words.ts';
 import type { Target } from '../../connect/target.ts';
-import { id, list, object, optional, text, time, type ValueOf, word } from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
-import { rfc3339, shortTime } from '../cells.ts';
+import { shortTime } from '../cells.ts';
+import * as json from '../schema.ts';
 import { scopeText } from './token.ts';
 
-export const CALLER = object(
+export const CALLER = json.object(
   'Caller',
   {
-    context: optional(text("the hub's context; missing for the local hub and for an address")),
-    server: text('address of the hub'),
-    hubVersion: text(),
-    hubTime: time(),
-    tokenId: id('tok'),
-    name: text(),
-    role: word(ROLES),
-    apps: list(text()),
-    slots: list(text()),
+    context: json.optional(json.text("the hub's context; missing for the local hub and for an address")),
+    server: json.text('address of the hub'),
+    hubVersion: json.text(),
+    hubTime: json.time(),
+    tokenId: json.id('tok'),
+    name: json.text(),
+    role: json.word(ROLES),
+    apps: json.list(json.text()),
+    slots: json.list(json.text()),
   },
   { message: 'hub.access.v1.GetCallerResponse' },
 );
-export type CallerView = ValueOf<typeof CALLER>;
+export type CallerView = json.ValueOf<typeof CALLER>;
 
-export function callerView(caller: GetCallerResponse, { server, context }: Target): CallerView {
-  return {
-    ...(context !== undefined && { context }),
-    server,
-    hubVersion: caller.hubVersion,
-    hubTime: rfc3339(requireField(caller.hubTime, 'clock')),
-    tokenId: caller.tokenId,
-    name: caller.name,
-    role: wordFor(ROLES, caller.role),
-    apps: caller.apps,
-    slots: caller.slots,
-  };
-}
+export const callerView = (caller: GetCallerResponse, { server, context }: Target): CallerView =>
+  json.viewOf(CALLER, caller, { server, context });
 
 export const CALLER_FIELDS: readonly Column<CallerView>[] = [
   { title: 'Context', cell: (item) => item.context },

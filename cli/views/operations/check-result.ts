@@ -1,14 +1,14 @@
 // JSON schema and columns of doctor's check results.
-import { object, oneOf, optional, text, type ValueOf } from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
+import * as json from '../schema.ts';
 
-export const CHECK_RESULT = object('CheckResult', {
-  check: text('the check'),
-  state: oneOf(['ok', 'warning', 'failed', 'skipped'], 'state of the check'),
-  detail: text('the result'),
-  remedy: optional(text('remedy for a failed check')),
+export const CHECK_RESULT = json.object('CheckResult', {
+  check: json.text('the check'),
+  state: json.oneOf(['ok', 'warning', 'failed', 'skipped'], 'state of the check'),
+  detail: json.text('the result'),
+  remedy: json.optional(json.text('remedy for a failed check')),
 });
-export type CheckResult = ValueOf<typeof CHECK_RESULT>;
+export type CheckResult = json.ValueOf<typeof CHECK_RESULT>;
 
 export const CHECK_RESULT_COLUMNS: readonly Column<CheckResult>[] = [
   { title: 'CHECK', cell: (item) => item.check },

@@ -1,20 +1,19 @@
 // JSON schema and columns of contexts.
-
 import type { StoredContext } from '../../connect/stored-contexts.ts';
-import { boolean, id, object, oneOf, optional, text, type ValueOf } from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
+import * as json from '../schema.ts';
 
-export const CONTEXT = object('Context', {
-  name: text('name of the context'),
-  current: boolean('whether commands use it by default'),
-  server: text("address of the hub's internal port"),
-  authentication: oneOf(['token', 'certificate', 'none'], 'how hubctl authenticates to the hub'),
-  tokenId: optional(id('tok', 'the token, which itself is never shown')),
-  ca: optional(text("PEM file: CA of the hub's certificate")),
-  clientCert: optional(text('PEM file: client certificate used instead of a token')),
-  clientKey: optional(text('PEM file: key of the client certificate')),
+export const CONTEXT = json.object('Context', {
+  name: json.text('name of the context'),
+  current: json.boolean('whether commands use it by default'),
+  server: json.text("address of the hub's internal port"),
+  authentication: json.oneOf(['token', 'certificate', 'none'], 'how hubctl authenticates to the hub'),
+  tokenId: json.optional(json.id('tok', 'the token, which itself is never shown')),
+  ca: json.optional(json.text("PEM file: CA of the hub's certificate")),
+  clientCert: json.optional(json.text('PEM file: client certificate used instead of a token')),
+  clientKey: json.optional(json.text('PEM file: key of the client certificate')),
 });
-export type ContextView = ValueOf<typeof CONTEXT>;
+export type ContextView = json.ValueOf<typeof CONTEXT>;
 
 export function contextView(name: string, current: boolean, context: StoredContext): ContextView {
   const { server, token, ca, clientCert, clientKey } = context;

@@ -1,18 +1,18 @@
 // JSON schema of a running demo.
-import { id, integer, object, text, type ValueOf, withDescription } from '../../output/json-schema.ts';
 import { BY_GATEWAY } from '../payments/gateway.ts';
+import * as json from '../schema.ts';
 
-export const DEMO = object('Demo', {
-  gateway: text('address of the public gateway'),
-  rpc: text('address of the internal port'),
-  token: text('an admin token for it'),
-  app: text('slug of the app'),
-  licenseId: id('lic', 'a license of it'),
-  licenseKey: text('the key of the license'),
-  seats: integer('seats of the license'),
-  slots: withDescription(BY_GATEWAY, 'names of the payment slots'),
-  simulator: text('address of the simulated payment providers'),
-  offer: text('the offer that the shop sells'),
-  shop: text('address of the shop'),
+export const DEMO = json.object('Demo', {
+  gateway: json.text('address of the public gateway'),
+  rpc: json.text('address of the internal port'),
+  token: json.text('an admin token for it'),
+  app: json.text('slug of the app'),
+  licenseId: json.id('lic', 'a license of it'),
+  licenseKey: json.text('the key of the license'),
+  seats: json.integer('seats of the license'),
+  slots: json.withDescription(BY_GATEWAY, 'names of the payment slots'),
+  simulator: json.text('address of the simulated payment providers'),
+  offer: json.text('the offer that the shop sells'),
+  shop: json.text('address of the shop'),
 });
-export type DemoReport = ValueOf<typeof DEMO>;
+export type DemoReport = json.ValueOf<typeof DEMO>;

@@ -1,34 +1,31 @@
 // JSON schema of a running simulator.
-import {
-  integer,
-  number,
-  object,
-  optional,
-  text,
-  type ValueOf,
-  withDescription,
-} from '../../output/json-schema.ts';
 import { BY_GATEWAY } from '../payments/gateway.ts';
+import * as json from '../schema.ts';
 
-const FAULTS = object('FaultPlan', {
-  seed: integer('repeats the faults of a run'),
-  rate: number('fraction of operations with a fault, from 0 to 1'),
+const FAULTS = json.object('FaultPlan', {
+  seed: json.integer('repeats the faults of a run'),
+  rate: json.number('fraction of operations with a fault, from 0 to 1'),
 });
 
-const CREDENTIALS = object('SimulatorCredentials', {
-  gateway_one: object('Store', { storeId: text(), storePassword: text() }),
-  gateway_two: object('Wallet', { username: text(), password: text(), appKey: text(), appSecret: text() }),
-  stripe: object('StripeAccount', { secretKey: text(), webhookSecret: text() }),
+const CREDENTIALS = json.object('SimulatorCredentials', {
+  gateway_one: json.object('Store', { storeId: json.text(), storePassword: json.text() }),
+  gateway_two: json.object('Wallet', {
+    username: json.text(),
+    password: json.text(),
+    appKey: json.text(),
+    appSecret: json.text(),
+  }),
+  stripe: json.object('StripeAccount', { secretKey: json.text(), webhookSecret: json.text() }),
 });
 
-export const SIMULATOR = object('Simulator', {
-  url: text('its address'),
-  control: text('address of its control interface'),
-  gateways: withDescription(BY_GATEWAY, 'base addresses for `slot add`'),
-  credentials: withDescription(CREDENTIALS, 'credentials for `slot add`; they protect nothing'),
-  credentialsFiles: optional(
-    withDescription(BY_GATEWAY, 'the files they were written to, with --credentials-dir'),
+export const SIMULATOR = json.object('Simulator', {
+  url: json.text('its address'),
+  control: json.text('address of its control interface'),
+  gateways: json.withDescription(BY_GATEWAY, 'base addresses for `slot add`'),
+  credentials: json.withDescription(CREDENTIALS, 'credentials for `slot add`; they protect nothing'),
+  credentialsFiles: json.optional(
+    json.withDescription(BY_GATEWAY, 'the files they were written to, with --credentials-dir'),
   ),
-  faults: withDescription(FAULTS, 'the random faults'),
+  faults: json.withDescription(FAULTS, 'the random faults'),
 });
-export type SimulatorReport = ValueOf<typeof SIMULATOR>;
+export type SimulatorReport = json.ValueOf<typeof SIMULATOR>;

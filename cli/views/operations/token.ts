@@ -1,71 +1,45 @@
 // JSON schemas and columns of service tokens.
 import type { ServiceToken } from '../../../gen/hub/access/v1/token_service_pb.ts';
-import { ROLES, wordFor } from '../../../lib/presentation/words.ts';
-import { requireField } from '../../connect/require-field.ts';
-import { id, list, object, optional, text, time, type ValueOf, word } from '../../output/json-schema.ts';
-import type { Column } from '../../output/table.ts';
-import { rfc3339, shortTime } from '../cells.ts';
+import { ROLES } from '../../../lib/presentation/words.ts';
+import { type Column, pick } from '../../output/table.ts';
+import { shortTime } from '../cells.ts';
+import * as json from '../schema.ts';
 
-export const TOKEN = object(
+export const TOKEN = json.object(
   'Token',
   {
-    tokenId: id('tok'),
-    name: text(),
-    role: word(ROLES),
-    apps: list(text()),
-    slots: list(text()),
-    certificateSubject: optional(text('subject of the certificate that replaces the token')),
-    createdAt: time(),
-    expiresAt: optional(time('when it expires')),
-    revokedAt: optional(time('when it was revoked')),
-    lastUsedAt: optional(time('when it was last used, accurate to a minute')),
+    tokenId: json.id('tok'),
+    name: json.text(),
+    role: json.word(ROLES),
+    apps: json.list(json.text()),
+    slots: json.list(json.text()),
+    certificateSubject: json.optional(json.text('subject of the certificate that replaces the token')),
+    createdAt: json.time(),
+    expiresAt: json.optional(json.time('when it expires')),
+    revokedAt: json.optional(json.time('when it was revoked')),
+    lastUsedAt: json.optional(json.time('when it was last used, accurate to a minute')),
   },
   { message: 'hub.access.v1.ServiceToken' },
 );
-export type TokenView = ValueOf<typeof TOKEN>;
+export type TokenView = json.ValueOf<typeof TOKEN>;
 
-export const CREATED_TOKEN = object(
+export const CREATED_TOKEN = json.object(
   'CreatedToken',
   {
     ...TOKEN.properties,
-    token: optional(text('the token, shown only once; missing if a certificate replaces it')),
+    token: json.optional(json.text('the token, shown only once; missing if a certificate replaces it')),
   },
   { message: 'hub.access.v1.CreateTokenResponse', without: ['serviceToken'] },
 );
-export type CreatedTokenView = ValueOf<typeof CREATED_TOKEN>;
+export type CreatedTokenView = json.ValueOf<typeof CREATED_TOKEN>;
 
-export function tokenView(token: ServiceToken): TokenView {
-  return {
-    tokenId: token.tokenId,
-    name: token.name,
-    role: wordFor(ROLES, token.role),
-    apps: token.apps,
-    slots: token.slots,
-    ...(token.certificateSubject !== undefined && { certificateSubject: token.certificateSubject }),
-    createdAt: rfc3339(requireField(token.createdAt, 'creation time')),
-    ...(token.expiresAt && { expiresAt: rfc3339(token.expiresAt) }),
-    ...(token.revokedAt && { revokedAt: rfc3339(token.revokedAt) }),
-    ...(token.lastUsedAt && { lastUsedAt: rfc3339(token.lastUsedAt) }),
-  };
-}
+export const tokenView = (token: ServiceToken | undefined): TokenView => json.viewOf(TOKEN, token);
 
 /** `token` is empty if a certificate replaces it. */
-export function createdTokenView(serviceToken: ServiceToken, token: string): CreatedTokenView {
+export function createdTokenView(serviceToken: ServiceToken | undefined, token: string): CreatedTokenView {
   const { tokenId, ...rest } = tokenView(serviceToken);
   return { tokenId, ...(token !== '' && { token }), ...rest };
 }
-
-export const TOKEN_COLUMNS: readonly Column<TokenView>[] = [
-  { title: 'TOKEN', cell: (item) => item.tokenId },
-  { title: 'NAME', cell: (item) => item.name },
-  { title: 'ROLE', cell: (item) => item.role },
-  { title: 'SCOPE', cell: scopeText },
-  { title: 'CREATED', cell: (item) => shortTime(item.createdAt) },
-  { title: 'EXPIRES', cell: (item) => shortTime(item.expiresAt) },
-  { title: 'REVOKED', cell: (item) => shortTime(item.revokedAt) },
-  { title: 'LAST USED', cell: (item) => shortTime(item.lastUsedAt) },
-  { title: 'CERTIFICATE', cell: (item) => item.certificateSubject },
-];
 
 export const TOKEN_FIELDS: readonly Column<TokenView>[] = [
   { title: 'Token id', cell: (item) => item.tokenId },
@@ -77,6 +51,13 @@ export const TOKEN_FIELDS: readonly Column<TokenView>[] = [
   { title: 'Expires', cell: (item) => shortTime(item.expiresAt) ?? 'never' },
   { title: 'Revoked', cell: (item) => shortTime(item.revokedAt) },
   { title: 'Last used', cell: (item) => shortTime(item.lastUsedAt) },
+];
+
+export const TOKEN_COLUMNS: readonly Column<TokenView>[] = [
+  { title: 'Token', cell: (item) => item.tokenId },
+  ...pick(TOKEN_FIELDS, 'Name', 'Role', 'Scope', 'Created'),
+  { title: 'Expires', cell: (item) => shortTime(item.expiresAt) },
+  ...pick(TOKEN_FIELDS, 'Revoked', 'Last used', 'Certificate'),
 ];
 
 export const CREATED_TOKEN_FIELDS: readonly Column<CreatedTokenView>[] = [

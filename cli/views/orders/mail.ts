@@ -1,76 +1,35 @@
 // JSON schemas and columns of mails and their templates.
 import type { Mail, MailTemplate } from '../../../gen/hub/mail/v1/mail_pb.ts';
 import type { SendTestMailResponse } from '../../../gen/hub/mail/v1/mail_service_pb.ts';
-import { MAIL_KINDS, MAIL_STATES, wordFor } from '../../../lib/presentation/words.ts';
-import { requireField } from '../../connect/require-field.ts';
-import {
-  boolean,
-  id,
-  integer,
-  object,
-  optional,
-  text,
-  time,
-  type ValueOf,
-  word,
-} from '../../output/json-schema.ts';
-import type { Column } from '../../output/table.ts';
+import { MAIL_KINDS, MAIL_STATES } from '../../../lib/presentation/words.ts';
+import { type Column, pick } from '../../output/table.ts';
 import type { CsvColumns } from '../../output/table-or-csv.ts';
-import { rfc3339, shortTime } from '../cells.ts';
+import { shortTime } from '../cells.ts';
+import * as json from '../schema.ts';
 
-export const MAIL = object(
+export const MAIL = json.object(
   'Mail',
   {
-    mailId: id('mal'),
-    orderId: id('ord'),
-    app: text(),
-    kind: word(MAIL_KINDS),
-    language: optional(text('language of the session')),
-    state: word(MAIL_STATES),
-    attempts: integer(),
-    nextAttemptAt: optional(time('time of the next attempt')),
-    lastAttemptAt: optional(time('time of the last attempt')),
-    problem: optional(text('why the last attempt failed')),
-    smtpResponse: optional(text('the answer of the mail server, without email addresses')),
-    createdAt: time(),
-    sentAt: optional(time('when the mail server accepted it')),
-    messageId: text(),
+    mailId: json.id('mal'),
+    orderId: json.id('ord'),
+    app: json.text(),
+    kind: json.word(MAIL_KINDS),
+    language: json.optional(json.text('language of the session')),
+    state: json.word(MAIL_STATES),
+    attempts: json.integer(),
+    nextAttemptAt: json.optional(json.time('time of the next attempt')),
+    lastAttemptAt: json.optional(json.time('time of the last attempt')),
+    problem: json.optional(json.text('why the last attempt failed')),
+    smtpResponse: json.optional(json.text('the answer of the mail server, without email addresses')),
+    createdAt: json.time(),
+    sentAt: json.optional(json.time('when the mail server accepted it')),
+    messageId: json.text(),
   },
   { message: 'hub.mail.v1.Mail' },
 );
-export type MailView = ValueOf<typeof MAIL>;
+export type MailView = json.ValueOf<typeof MAIL>;
 
-export function mailView(mail: Mail): MailView {
-  const { language, nextAttemptAt, lastAttemptAt, problem, smtpResponse, sentAt } = mail;
-  return {
-    mailId: mail.mailId,
-    orderId: mail.orderId,
-    app: mail.app,
-    kind: wordFor(MAIL_KINDS, mail.kind),
-    ...(language !== '' && { language }),
-    state: wordFor(MAIL_STATES, mail.state),
-    attempts: mail.attempts,
-    ...(nextAttemptAt && { nextAttemptAt: rfc3339(nextAttemptAt) }),
-    ...(lastAttemptAt && { lastAttemptAt: rfc3339(lastAttemptAt) }),
-    ...(problem !== '' && { problem }),
-    ...(smtpResponse !== '' && { smtpResponse }),
-    createdAt: rfc3339(requireField(mail.createdAt, 'time of creation')),
-    ...(sentAt && { sentAt: rfc3339(sentAt) }),
-    messageId: mail.messageId,
-  };
-}
-
-export const MAIL_COLUMNS: readonly Column<MailView>[] = [
-  { title: 'MAIL', cell: (item) => item.mailId },
-  { title: 'STATE', cell: (item) => item.state },
-  { title: 'KIND', cell: (item) => item.kind },
-  { title: 'APP', cell: (item) => item.app },
-  { title: 'ORDER', cell: (item) => item.orderId },
-  { title: 'CREATED', cell: (item) => shortTime(item.createdAt) },
-  { title: 'ATTEMPTS', cell: (item) => item.attempts, right: true },
-  { title: 'NEXT', cell: (item) => shortTime(item.nextAttemptAt) },
-  { title: 'PROBLEM', cell: (item) => item.problem },
-];
+export const mailView = (mail: Mail | undefined): MailView => json.viewOf(MAIL, mail);
 
 export const MAIL_FIELDS: readonly Column<MailView>[] = [
   { title: 'Mail', cell: (item) => item.mailId },
@@ -81,12 +40,18 @@ export const MAIL_FIELDS: readonly Column<MailView>[] = [
   { title: 'Language', cell: (item) => item.language },
   { title: 'Created', cell: (item) => shortTime(item.createdAt) },
   { title: 'Sent', cell: (item) => shortTime(item.sentAt) },
-  { title: 'Attempts', cell: (item) => item.attempts },
+  { title: 'Attempts', cell: (item) => item.attempts, right: true },
   { title: 'Last attempt', cell: (item) => shortTime(item.lastAttemptAt) },
   { title: 'Next attempt', cell: (item) => shortTime(item.nextAttemptAt) },
   { title: 'Problem', cell: (item) => item.problem },
   { title: 'Answer', cell: (item) => item.smtpResponse },
   { title: 'Message-ID', cell: (item) => item.messageId },
+];
+
+export const MAIL_COLUMNS: readonly Column<MailView>[] = [
+  ...pick(MAIL_FIELDS, 'Mail', 'State', 'Kind', 'App', 'Order', 'Created', 'Attempts'),
+  { title: 'Next', cell: (item) => shortTime(item.nextAttemptAt) },
+  ...pick(MAIL_FIELDS, 'Problem'),
 ];
 
 /** The columns of a CSV file. */
@@ -106,42 +71,32 @@ export const MAIL_CSV: CsvColumns<MailView> = {
 };
 
 const TEMPLATE_HEAD = {
-  app: text(),
-  kind: word(MAIL_KINDS),
-  language: text(),
-  subject: text(),
-  updatedAt: optional(time('when it was set; missing for a built-in template')),
-  builtIn: boolean(),
+  app: json.text(),
+  kind: json.word(MAIL_KINDS),
+  language: json.text(),
+  subject: json.text(),
+  updatedAt: json.optional(json.time('when it was set; missing for a built-in template')),
+  builtIn: json.boolean(),
 };
 
-export const TEMPLATE_SUMMARY = object('MailTemplateSummary', TEMPLATE_HEAD, {
+export const TEMPLATE_SUMMARY = json.object('MailTemplateSummary', TEMPLATE_HEAD, {
   message: 'hub.mail.v1.MailTemplate',
   without: ['text', 'html'],
 });
-export type TemplateSummaryView = ValueOf<typeof TEMPLATE_SUMMARY>;
+export type TemplateSummaryView = json.ValueOf<typeof TEMPLATE_SUMMARY>;
 
-export const TEMPLATE = object(
+export const TEMPLATE = json.object(
   'MailTemplate',
-  { ...TEMPLATE_HEAD, text: text(), html: text() },
+  { ...TEMPLATE_HEAD, text: json.text(), html: json.text() },
   { message: 'hub.mail.v1.MailTemplate' },
 );
-export type TemplateView = ValueOf<typeof TEMPLATE>;
+export type TemplateView = json.ValueOf<typeof TEMPLATE>;
 
-export function templateSummaryView(template: MailTemplate): TemplateSummaryView {
-  const { app, kind, language, subject, updatedAt, builtIn } = template;
-  return {
-    app,
-    kind: wordFor(MAIL_KINDS, kind),
-    language,
-    subject,
-    ...(updatedAt && { updatedAt: rfc3339(updatedAt) }),
-    builtIn,
-  };
-}
+export const templateSummaryView = (template: MailTemplate | undefined): TemplateSummaryView =>
+  json.viewOf(TEMPLATE_SUMMARY, template);
 
-export function templateView(template: MailTemplate): TemplateView {
-  return { ...templateSummaryView(template), text: template.text, html: template.html };
-}
+export const templateView = (template: MailTemplate | undefined): TemplateView =>
+  json.viewOf(TEMPLATE, template);
 
 export const TEMPLATE_COLUMNS: readonly Column<TemplateSummaryView>[] = [
   { title: 'KIND', cell: (item) => item.kind },
@@ -158,34 +113,32 @@ export const TEMPLATE_FIELDS: readonly Column<TemplateSummaryView>[] = [
   { title: 'Set', cell: (item) => (item.builtIn ? 'built in' : shortTime(item.updatedAt)) },
 ];
 
-export const REMOVED_TEMPLATE = object('RemovedMailTemplate', {
-  app: text('slug of the app'),
-  kind: word(MAIL_KINDS),
-  language: text('language of the removed template'),
+export const REMOVED_TEMPLATE = json.object('RemovedMailTemplate', {
+  app: json.text('slug of the app'),
+  kind: json.word(MAIL_KINDS),
+  language: json.text('language of the removed template'),
 });
 
-export const PREVIEW = object(
+export const PREVIEW = json.object(
   'MailPreview',
-  { subject: text(), text: text(), html: text(), template: TEMPLATE_SUMMARY },
+  { subject: json.text(), text: json.text(), html: json.text(), template: TEMPLATE_SUMMARY },
   { message: 'hub.mail.v1.PreviewMailResponse' },
 );
 
-export const TEST_MAIL = object(
+export const TEST_MAIL = json.object(
   'TestMail',
-  { sent: boolean(), problem: optional(text()), smtpResponse: optional(text()), messageId: text() },
+  {
+    sent: json.boolean(),
+    problem: json.optional(json.text()),
+    smtpResponse: json.optional(json.text()),
+    messageId: json.text(),
+  },
   { message: 'hub.mail.v1.SendTestMailResponse' },
 );
-export type TestMailView = ValueOf<typeof TEST_MAIL>;
+export type TestMailView = json.ValueOf<typeof TEST_MAIL>;
 
-export function testMailView(response: SendTestMailResponse): TestMailView {
-  const { sent, problem, smtpResponse, messageId } = response;
-  return {
-    sent,
-    ...(problem !== '' && { problem }),
-    ...(smtpResponse !== '' && { smtpResponse }),
-    messageId,
-  };
-}
+export const testMailView = (response: SendTestMailResponse | undefined): TestMailView =>
+  json.viewOf(TEST_MAIL, response);
 
 export const TEST_MAIL_FIELDS: readonly Column<TestMailView>[] = [
   { title: 'Sent', cell: (item) => (item.sent ? 'yes' : 'no') },

@@ -1,112 +1,98 @@
 // JSON schema and columns of offers.
 import type { Offer, OfferTerms } from '../../../gen/hub/order/v1/order_pb.ts';
 import { type GrantSummary, grantText, summarizeGrant } from '../../../lib/presentation/order-text.ts';
-import { REFUND_POLICIES, wordFor } from '../../../lib/presentation/words.ts';
+import { REFUND_POLICIES } from '../../../lib/presentation/words.ts';
 import { requireField } from '../../connect/require-field.ts';
-import {
-  id,
-  integer,
-  list,
-  map,
-  object,
-  oneOf,
-  optional,
-  text,
-  time,
-  type ValueOf,
-  word,
-} from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
-import { limitNumbers, limitsText, pairsText, rfc3339, shortTime } from '../cells.ts';
+import { limitNumbers, limitsText, pairsText, shortTime } from '../cells.ts';
 import { PERIOD } from '../licensing/license.ts';
-import { MONEY, moneyText, moneyView } from '../payments/money.ts';
+import { MONEY, moneyText } from '../payments/money.ts';
+import * as json from '../schema.ts';
 
 /** What an offer can grant. */
 export const GRANTS = ['license', 'renewal', 'seats'] as const;
 export type GrantName = (typeof GRANTS)[number];
 
-export const OFFER = object(
+export const OFFER = json.object(
   'Offer',
   {
-    offerId: id('ofr'),
-    app: text(),
-    slug: text(),
-    version: integer(),
-    name: text('name that customers see'),
-    prices: list(MONEY, 'the price of one unit in each currency'),
-    grants: oneOf(
+    offerId: json.id('ofr'),
+    app: json.text(),
+    slug: json.text(),
+    version: json.integer(),
+    name: json.text('name that customers see'),
+    prices: json.list(MONEY, 'the price of one unit in each currency'),
+    grants: json.oneOf(
       [...GRANTS, 'unknown'],
       'what an order grants: new licenses, the renewal of a license, or more seats',
     ),
-    seats: optional(
-      integer(
+    seats: json.optional(
+      json.integer(
         'of a new license: its seats, -1 is unlimited, missing for the default of the app; otherwise the seats that a unit adds',
       ),
     ),
-    limits: optional(map(integer(), "a new license's own limits")),
-    limitProfile: optional(text('limit profile of a new license')),
-    features: optional(list(text(), 'features of a new license')),
-    validFor: optional({ ...PERIOD, description: 'validity of a new license from its first activation' }),
-    graceDays: optional(
-      integer('days that a new license stays valid after its expiry; missing for the default of the app'),
+    limits: json.optional(json.limits("a new license's own limits")),
+    limitProfile: json.optional(json.text('limit profile of a new license')),
+    features: json.optional(json.list(json.text(), 'features of a new license')),
+    validFor: json.optional({
+      ...PERIOD,
+      description: 'validity of a new license from its first activation',
+    }),
+    graceDays: json.optional(
+      json.integer(
+        'days that a new license stays valid after its expiry; missing for the default of the app',
+      ),
     ),
-    leaseDays: optional(
-      integer(
+    leaseDays: json.optional(
+      json.integer(
         'days that a signed license is valid without contacting the hub, 0 for no bound; missing for the default of the app',
       ),
     ),
-    metadata: optional(map(text(), "the vendor's own data of a new license")),
-    signedMetadata: optional(list(text(), 'entries of metadata that signed licenses contain')),
-    by: optional({ ...PERIOD, description: 'the period by which a unit renews' }),
-    pageSlot: optional(text("slot through which the hub's own page sells it; missing if it does not")),
-    downloadUrl: optional(text('where customers download the app')),
-    onRefund: word(REFUND_POLICIES, 'what a full refund or a reversal does with the licenses'),
-    catalogPrices: list(
-      object('CatalogPrice', { gateway: text(), price: text() }, { message: 'hub.order.v1.CatalogPrice' }),
+    metadata: json.optional(json.map(json.text(), "the vendor's own data of a new license")),
+    signedMetadata: json.optional(json.list(json.text(), 'entries of metadata that signed licenses contain')),
+    by: json.optional({ ...PERIOD, description: 'the period by which a unit renews' }),
+    pageSlot: json.optional(
+      json.text("slot through which the hub's own page sells it; missing if it does not"),
+    ),
+    downloadUrl: json.optional(json.text('where customers download the app')),
+    onRefund: json.word(REFUND_POLICIES, 'what a full refund or a reversal does with the licenses'),
+    catalogPrices: json.list(
+      json.object(
+        'CatalogPrice',
+        { gateway: json.text(), price: json.text() },
+        { message: 'hub.order.v1.CatalogPrice' },
+      ),
       "prices of providers' catalogs whose purchases outside the hub it grants",
     ),
-    createdAt: time(),
-    versionCreatedAt: time(),
-    archivedAt: optional(time('when it was archived; missing while it is for sale')),
+    createdAt: json.time(),
+    versionCreatedAt: json.time(),
+    archivedAt: json.optional(json.time('when it was archived; missing while it is for sale')),
   },
   { message: 'hub.order.v1.Offer', without: ['terms'] },
 );
-export type OfferView = ValueOf<typeof OFFER>;
+export type OfferView = json.ValueOf<typeof OFFER>;
 
-export function offerView(offer: Offer): OfferView {
-  const { name, prices, grant, pageSlot, downloadUrl, onRefund, catalogPrices } = requireField(
-    offer.terms,
-    'terms',
-  );
-  return {
-    offerId: offer.offerId,
-    app: offer.app,
-    slug: offer.slug,
-    version: offer.version,
-    name,
-    prices: prices.map(moneyView),
-    ...grantView(grant),
-    ...(pageSlot !== '' && { pageSlot }),
-    ...(downloadUrl !== '' && { downloadUrl }),
-    onRefund: wordFor(REFUND_POLICIES, onRefund),
-    catalogPrices: catalogPrices.map(({ gateway, price }) => ({ gateway, price })),
-    createdAt: rfc3339(requireField(offer.createdAt, 'creation time')),
-    versionCreatedAt: rfc3339(requireField(offer.versionCreatedAt, 'creation time of the version')),
-    ...(offer.archivedAt && { archivedAt: rfc3339(offer.archivedAt) }),
-  };
+export function offerView(offer: Offer | undefined): OfferView {
+  const terms = requireField(offer?.terms, 'terms');
+  return json.viewOf(OFFER, { ...terms, ...offer }, grantView(terms.grant));
 }
 
-function grantView(grant: OfferTerms['grant']) {
+type GrantView = json.Own<
+  Pick<OfferView, 'grants' | 'seats' | 'limits' | 'limitProfile' | 'features' | 'validFor' | 'by'> &
+    Pick<OfferView, 'graceDays' | 'leaseDays' | 'metadata' | 'signedMetadata'>
+>;
+
+function grantView(grant: OfferTerms['grant']): GrantView {
   const summary = summarizeGrant(grant);
   if (grant.case !== 'license') return summary;
   const { limits, limitProfile, features, graceDays, leaseDays, metadata, signedMetadata } = grant.value;
   return {
     ...summary,
     limits: limitNumbers(limits),
-    ...(limitProfile !== '' && { limitProfile }),
+    limitProfile: limitProfile || undefined,
     features,
-    ...(graceDays !== undefined && { graceDays }),
-    ...(leaseDays !== undefined && { leaseDays }),
+    graceDays,
+    leaseDays,
     metadata,
     signedMetadata,
   };

@@ -1,98 +1,54 @@
 // JSON schemas and columns of callbacks and their verifications.
 import type { Callback, Verification } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { outcomeText } from '../../../lib/presentation/session-timeline.ts';
-import { CALLBACK_STATES, CHARGE_STATUSES, wordFor } from '../../../lib/presentation/words.ts';
-import { requireField } from '../../connect/require-field.ts';
-import {
-  id,
-  integer,
-  list,
-  map,
-  object,
-  optional,
-  text,
-  time,
-  type ValueOf,
-  word,
-} from '../../output/json-schema.ts';
-import type { Column } from '../../output/table.ts';
-import { rfc3339, shortTime } from '../cells.ts';
+import { CALLBACK_STATES, CHARGE_STATUSES } from '../../../lib/presentation/words.ts';
+import { type Column, pick } from '../../output/table.ts';
+import { shortTime } from '../cells.ts';
+import * as json from '../schema.ts';
 
-export const CALLBACK = object(
+export const CALLBACK = json.object(
   'Callback',
   {
-    callbackId: id('cb'),
-    gateway: text(),
-    sessionId: optional(id('chs', 'the session it belongs to')),
-    state: word(CALLBACK_STATES),
-    reason: text(),
-    fields: map(text()),
-    attempts: integer(),
-    receivedAt: time(),
-    finishedAt: optional(time('when it was processed')),
-    sessionStatus: optional(word(CHARGE_STATUSES, 'session status that it was settled with')),
-    replayedAt: optional(list(time(), 'when operators replayed it, oldest first')),
+    callbackId: json.id('cb'),
+    gateway: json.text(),
+    sessionId: json.optional(json.id('chs', 'the session it belongs to')),
+    state: json.word(CALLBACK_STATES),
+    reason: json.text(),
+    fields: json.map(json.text()),
+    attempts: json.integer(),
+    receivedAt: json.time(),
+    finishedAt: json.optional(json.time('when it was processed')),
+    sessionStatus: json.optional(json.word(CHARGE_STATUSES, 'session status that it was settled with')),
+    replayedAt: json.optional(json.list(json.time(), 'when operators replayed it, oldest first')),
   },
   { message: 'hub.payment.v1.Callback' },
 );
-export type CallbackView = ValueOf<typeof CALLBACK>;
+export type CallbackView = json.ValueOf<typeof CALLBACK>;
 
-export const VERIFICATION = object(
+export const VERIFICATION = json.object(
   'Verification',
   {
-    operation: text(),
-    outcome: text(),
-    detail: text(),
-    askedAt: time(),
-    durationMs: integer(),
-    callbackId: optional(id('cb', 'the callback that caused the request')),
+    operation: json.text(),
+    outcome: json.text(),
+    detail: json.text(),
+    askedAt: json.time(),
+    durationMs: json.integer(),
+    callbackId: json.optional(json.id('cb', 'the callback that caused the request')),
   },
   { message: 'hub.payment.v1.Verification' },
 );
-export type VerificationView = ValueOf<typeof VERIFICATION>;
+export type VerificationView = json.ValueOf<typeof VERIFICATION>;
 
 /** A callback with its verifications, oldest first. */
-export const CALLBACK_WITH_VERIFICATIONS = object('CallbackWithVerifications', {
+export const CALLBACK_WITH_VERIFICATIONS = json.object('CallbackWithVerifications', {
   ...CALLBACK.properties,
-  verifications: list(VERIFICATION, 'its verifications with the provider, oldest first'),
+  verifications: json.list(VERIFICATION, 'its verifications with the provider, oldest first'),
 });
 
-export function callbackView(callback: Callback): CallbackView {
-  return {
-    callbackId: callback.callbackId,
-    gateway: callback.gateway,
-    ...(callback.sessionId !== '' && { sessionId: callback.sessionId }),
-    state: wordFor(CALLBACK_STATES, callback.state),
-    reason: callback.reason,
-    fields: callback.fields,
-    attempts: callback.attempts,
-    receivedAt: rfc3339(requireField(callback.receivedAt, 'time of receipt')),
-    ...(callback.finishedAt && { finishedAt: rfc3339(callback.finishedAt) }),
-    ...(callback.sessionStatus && { sessionStatus: wordFor(CHARGE_STATUSES, callback.sessionStatus) }),
-    ...(callback.replayedAt.length > 0 && { replayedAt: callback.replayedAt.map(rfc3339) }),
-  };
-}
+export const callbackView = (callback: Callback | undefined): CallbackView => json.viewOf(CALLBACK, callback);
 
-export function verificationView(verification: Verification): VerificationView {
-  const { operation, outcome, detail, durationMs, callbackId } = verification;
-  return {
-    operation,
-    outcome,
-    detail,
-    askedAt: rfc3339(requireField(verification.askedAt, 'time of the request')),
-    durationMs,
-    ...(callbackId !== '' && { callbackId }),
-  };
-}
-
-export const CALLBACK_COLUMNS: readonly Column<CallbackView>[] = [
-  { title: 'CALLBACK', cell: (item) => item.callbackId },
-  { title: 'STATE', cell: (item) => outcomeText(item.state, item.sessionStatus) },
-  { title: 'GATEWAY', cell: (item) => item.gateway },
-  { title: 'SESSION', cell: (item) => item.sessionId },
-  { title: 'RECEIVED', cell: (item) => shortTime(item.receivedAt) },
-  { title: 'WHY', cell: (item) => item.reason },
-];
+export const verificationView = (verification: Verification): VerificationView =>
+  json.viewOf(VERIFICATION, verification);
 
 export const CALLBACK_FIELDS: readonly Column<CallbackView>[] = [
   { title: 'Callback', cell: (item) => item.callbackId },
@@ -105,6 +61,16 @@ export const CALLBACK_FIELDS: readonly Column<CallbackView>[] = [
   { title: 'Finished', cell: (item) => shortTime(item.finishedAt) },
   { title: 'Replayed', cell: (item) => item.replayedAt?.map(shortTime).join(', ') },
 ];
+
+export const CALLBACK_COLUMNS: readonly Column<CallbackView>[] = pick(
+  CALLBACK_FIELDS,
+  'Callback',
+  'State',
+  'Gateway',
+  'Session',
+  'Received',
+  'Why',
+);
 
 /** One line for each field of a callback: providers send two dozen. */
 export const FIELD_COLUMNS: readonly Column<{ readonly name: string; readonly value: string }>[] = [

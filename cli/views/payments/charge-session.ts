@@ -1,143 +1,84 @@
 // JSON schema and columns of charge sessions.
-import type { ChargeSession, Purchase } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import type { ChargeSession } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { soldText } from '../../../lib/presentation/order-text.ts';
 import { riskText } from '../../../lib/presentation/risk.ts';
 import { unconfirmedText } from '../../../lib/presentation/session-timeline.ts';
-import { CHARGE_STATUSES, wordFor } from '../../../lib/presentation/words.ts';
-import { requireField } from '../../connect/require-field.ts';
-import {
-  boolean,
-  id,
-  integer,
-  map,
-  object,
-  optional,
-  text,
-  time,
-  type ValueOf,
-  withDescription,
-  word,
-} from '../../output/json-schema.ts';
-import type { Column } from '../../output/table.ts';
-import { pairsText, rfc3339, shortTime } from '../cells.ts';
+import { CHARGE_STATUSES } from '../../../lib/presentation/words.ts';
+import { type Column, pick } from '../../output/table.ts';
+import { pairsText, shortTime } from '../cells.ts';
+import * as json from '../schema.ts';
 import { MONEY, moneyText, moneyView } from './money.ts';
 
-const PURCHASE = object(
+const PURCHASE = json.object(
   'Purchase',
   {
-    offer: text(),
-    offerId: id('ofr'),
-    offerVersion: integer(),
-    quantity: integer(),
-    customerId: optional(id('cus', 'the customer, if the request named one')),
-    licenseId: optional(id('lic', 'the license to renew or to add seats to')),
+    offer: json.text(),
+    offerId: json.id('ofr'),
+    offerVersion: json.integer(),
+    quantity: json.integer(),
+    customerId: json.optional(json.id('cus', 'the customer, if the request named one')),
+    licenseId: json.optional(json.id('lic', 'the license to renew or to add seats to')),
   },
   { message: 'hub.payment.v1.Purchase' },
 );
 
-export const CHARGE_SESSION = object(
+export const CHARGE_SESSION = json.object(
   'ChargeSession',
   {
-    sessionId: id('chs'),
-    status: word(CHARGE_STATUSES),
-    statusVerified: boolean(),
-    statusReason: text(),
-    slot: text(),
-    gateway: text(),
+    sessionId: json.id('chs'),
+    status: json.word(CHARGE_STATUSES),
+    statusVerified: json.boolean(),
+    statusReason: json.text(),
+    slot: json.text(),
+    gateway: json.text(),
     ...MONEY.properties,
-    orderReference: text(),
-    checkoutUrl: text(),
-    merchantTransactionId: text(),
-    providerPaymentId: text(),
-    gatewayTransactionId: optional(
-      text("the provider's id of the payment that settled it; only if it was paid"),
+    orderReference: json.text(),
+    checkoutUrl: json.text(),
+    merchantTransactionId: json.text(),
+    providerPaymentId: json.text(),
+    gatewayTransactionId: json.optional(
+      json.text("the provider's id of the payment that settled it; only if it was paid"),
     ),
-    refunded: optional(withDescription(MONEY, 'the part of the payment that was paid back')),
-    riskLevel: optional(
-      integer("the provider's risk rating of the payment, 0 is safe; missing without a rating"),
+    refunded: json.optional(json.withDescription(MONEY, 'the part of the payment that was paid back')),
+    riskLevel: json.optional(
+      json.integer("the provider's risk rating of the payment, 0 is safe; missing without a rating"),
     ),
-    riskTitle: optional(text("the provider's title of the rating")),
-    heldAt: optional(time('since when the payment has been held for review; only while it is')),
-    releasedAt: optional(time('when an operator released it despite the risk')),
-    customer: map(text(), "the payer's details, if given: `name`, `email`, `phone` …"),
-    metadata: map(text()),
-    purchase: optional(withDescription(PURCHASE, 'what it sells; missing without an offer')),
-    returnUrl: optional(text("where the customer's browser returns to after the checkout")),
-    language: optional(text("language of the customer's mails")),
-    createdAt: time(),
-    statusChangedAt: time(),
+    riskTitle: json.optional(json.text("the provider's title of the rating")),
+    heldAt: json.optional(json.time('since when the payment has been held for review; only while it is')),
+    releasedAt: json.optional(json.time('when an operator released it despite the risk')),
+    customer: json.map(json.text(), "the payer's details, if given: `name`, `email`, `phone` …"),
+    metadata: json.map(json.text()),
+    purchase: json.optional(json.withDescription(PURCHASE, 'what it sells; missing without an offer')),
+    returnUrl: json.optional(json.text("where the customer's browser returns to after the checkout")),
+    language: json.optional(json.text("language of the customer's mails")),
+    createdAt: json.time(),
+    statusChangedAt: json.time(),
   },
   { message: 'hub.payment.v1.ChargeSession' },
 );
-export type ChargeSessionView = ValueOf<typeof CHARGE_SESSION>;
+export type ChargeSessionView = json.ValueOf<typeof CHARGE_SESSION>;
 
 /** A new session. No other command shows the claim token. */
-export const CREATED_SESSION = object('CreatedSession', {
+export const CREATED_SESSION = json.object('CreatedSession', {
   ...CHARGE_SESSION.properties,
-  claimToken: optional(
-    text(
+  claimToken: json.optional(
+    json.text(
       'shows the result and the license keys at GET /v1/orders/{sessionId}; only with an offer or a return URL',
     ),
   ),
 });
 
-export function chargeSessionView(session: ChargeSession): ChargeSessionView {
-  const { $typeName: _, $unknown: _u, ...customer } = session.customer ?? {};
-  return {
-    sessionId: session.sessionId,
-    status: wordFor(CHARGE_STATUSES, session.status),
-    statusVerified: session.statusVerified,
-    statusReason: session.statusReason,
-    slot: session.slot,
-    gateway: session.gateway,
-    ...moneyView(session.amount),
-    orderReference: session.orderReference,
-    checkoutUrl: session.checkoutUrl,
-    merchantTransactionId: session.merchantTransactionId,
-    providerPaymentId: session.providerPaymentId,
-    ...(session.gatewayTransactionId !== '' && { gatewayTransactionId: session.gatewayTransactionId }),
-    ...(session.refunded && { refunded: moneyView(session.refunded) }),
-    ...(session.riskLevel !== undefined && { riskLevel: session.riskLevel }),
-    ...(session.riskTitle !== '' && { riskTitle: session.riskTitle }),
-    ...(session.heldAt && { heldAt: rfc3339(session.heldAt) }),
-    ...(session.releasedAt && { releasedAt: rfc3339(session.releasedAt) }),
-    customer: Object.fromEntries(Object.entries(customer).filter(([, value]) => value !== '')),
-    metadata: session.metadata,
-    ...(session.purchase && { purchase: purchaseView(session.purchase) }),
-    ...(session.returnUrl !== '' && { returnUrl: session.returnUrl }),
-    ...(session.language !== '' && { language: session.language }),
-    createdAt: rfc3339(requireField(session.createdAt, 'creation time')),
-    statusChangedAt: rfc3339(requireField(session.statusChangedAt, 'status time')),
-  };
+export function chargeSessionView(session: ChargeSession | undefined): ChargeSessionView {
+  const { $typeName: _, $unknown: _u, ...payer } = session?.customer ?? {};
+  const customer = Object.fromEntries(Object.entries(payer).filter(([, value]) => value !== ''));
+  return json.viewOf(CHARGE_SESSION, session, { ...moneyView(session?.amount), customer });
 }
-
-function purchaseView(purchase: Purchase): ValueOf<typeof PURCHASE> {
-  const { offer, offerId, offerVersion, quantity, customerId, licenseId } = purchase;
-  return {
-    offer,
-    offerId,
-    offerVersion,
-    quantity,
-    ...(customerId !== '' && { customerId }),
-    ...(licenseId !== '' && { licenseId }),
-  };
-}
-
-export const CHARGE_SESSION_COLUMNS: readonly Column<ChargeSessionView>[] = [
-  { title: 'SESSION', cell: (item) => item.sessionId },
-  { title: 'STATUS', cell: statusText },
-  { title: 'AMOUNT', cell: moneyText, right: true },
-  { title: 'SLOT', cell: (item) => item.slot },
-  { title: 'CREATED', cell: (item) => shortTime(item.createdAt) },
-  { title: 'ORDER', cell: (item) => item.orderReference },
-  { title: 'WHY', cell: (item) => item.statusReason },
-];
 
 export const CHARGE_SESSION_FIELDS: readonly Column<ChargeSessionView>[] = [
   { title: 'Session', cell: (item) => item.sessionId },
   { title: 'Status', cell: statusText },
   { title: 'Why', cell: (item) => item.statusReason + unconfirmedText(item.status, item.statusVerified) },
-  { title: 'Amount', cell: moneyText },
+  { title: 'Amount', cell: moneyText, right: true },
   { title: 'Refunded', cell: ({ refunded }) => refunded && moneyText(refunded) },
   { title: 'Sells', cell: ({ purchase }) => purchase && soldText(purchase) },
   { title: 'For license', cell: ({ purchase }) => purchase?.licenseId },
@@ -158,7 +99,14 @@ export const CHARGE_SESSION_FIELDS: readonly Column<ChargeSessionView>[] = [
   { title: 'Status since', cell: (item) => shortTime(item.statusChangedAt) },
 ];
 
-export const CREATED_SESSION_FIELDS: readonly Column<ValueOf<typeof CREATED_SESSION>>[] = [
+export const CHARGE_SESSION_COLUMNS: readonly Column<ChargeSessionView>[] = [
+  ...pick(CHARGE_SESSION_FIELDS, 'Session', 'Status', 'Amount'),
+  { title: 'Slot', cell: (item) => item.slot },
+  ...pick(CHARGE_SESSION_FIELDS, 'Created', 'Order'),
+  { title: 'Why', cell: (item) => item.statusReason },
+];
+
+export const CREATED_SESSION_FIELDS: readonly Column<json.ValueOf<typeof CREATED_SESSION>>[] = [
   ...CHARGE_SESSION_FIELDS,
   { title: 'Claim token', cell: (item) => item.claimToken },
 ];

@@ -1,61 +1,36 @@
 // JSON schema and columns of duplicate payments.
 import type { DuplicatePayment } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { requireField } from '../../connect/require-field.ts';
-import { id, object, optional, text, time, type ValueOf } from '../../output/json-schema.ts';
-import type { Column } from '../../output/table.ts';
-import { rfc3339, shortTime } from '../cells.ts';
+import { type Column, pick } from '../../output/table.ts';
+import { shortTime } from '../cells.ts';
+import * as json from '../schema.ts';
 import { MONEY, moneyText, moneyView } from './money.ts';
 
-export const DUPLICATE_PAYMENT = object(
+export const DUPLICATE_PAYMENT = json.object(
   'DuplicatePayment',
   {
-    duplicatePaymentId: id('dup'),
-    sessionId: id('chs'),
-    slot: text(),
-    gateway: text(),
-    gatewayTransactionId: text(),
-    bankTransactionId: optional(text("the bank's transaction id, if the provider gives it")),
-    providerPaymentId: text(),
+    duplicatePaymentId: json.id('dup'),
+    sessionId: json.id('chs'),
+    slot: json.text(),
+    gateway: json.text(),
+    gatewayTransactionId: json.text(),
+    bankTransactionId: json.optional(json.text("the bank's transaction id, if the provider gives it")),
+    providerPaymentId: json.text(),
     ...MONEY.properties,
-    foundAt: time(),
-    resolvedAt: optional(time('when it was marked as handled')),
-    resolution: optional(text('how it was handled')),
+    foundAt: json.time(),
+    resolvedAt: json.optional(json.time('when it was marked as handled')),
+    resolution: json.optional(json.text('how it was handled')),
   },
   { message: 'hub.payment.v1.DuplicatePayment' },
 );
-export type DuplicatePaymentView = ValueOf<typeof DUPLICATE_PAYMENT>;
+export type DuplicatePaymentView = json.ValueOf<typeof DUPLICATE_PAYMENT>;
 
-export function duplicatePaymentView(duplicate: DuplicatePayment): DuplicatePaymentView {
-  const { bankTransactionId, resolvedAt, resolution } = duplicate;
-  return {
-    duplicatePaymentId: duplicate.duplicatePaymentId,
-    sessionId: duplicate.sessionId,
-    slot: duplicate.slot,
-    gateway: duplicate.gateway,
-    gatewayTransactionId: duplicate.gatewayTransactionId,
-    ...(bankTransactionId !== '' && { bankTransactionId }),
-    providerPaymentId: duplicate.providerPaymentId,
-    ...moneyView(duplicate.amount),
-    foundAt: rfc3339(requireField(duplicate.foundAt, 'time it was found')),
-    ...(resolvedAt && { resolvedAt: rfc3339(resolvedAt) }),
-    ...(resolution !== '' && { resolution }),
-  };
-}
-
-export const DUPLICATE_PAYMENT_COLUMNS: readonly Column<DuplicatePaymentView>[] = [
-  { title: 'DUPLICATE', cell: (item) => item.duplicatePaymentId },
-  { title: 'SESSION', cell: (item) => item.sessionId },
-  { title: 'AMOUNT', cell: moneyText, right: true },
-  { title: 'SLOT', cell: (item) => item.slot },
-  { title: 'PROVIDER TRANSACTION', cell: (item) => item.gatewayTransactionId },
-  { title: 'FOUND', cell: (item) => shortTime(item.foundAt) },
-  { title: 'RESOLUTION', cell: (item) => item.resolution },
-];
+export const duplicatePaymentView = (duplicate: DuplicatePayment | undefined): DuplicatePaymentView =>
+  json.viewOf(DUPLICATE_PAYMENT, duplicate, moneyView(duplicate?.amount));
 
 export const DUPLICATE_PAYMENT_FIELDS: readonly Column<DuplicatePaymentView>[] = [
   { title: 'Duplicate', cell: (item) => item.duplicatePaymentId },
   { title: 'Session', cell: (item) => item.sessionId },
-  { title: 'Amount', cell: moneyText },
+  { title: 'Amount', cell: moneyText, right: true },
   { title: 'Slot', cell: (item) => `${item.slot} (${item.gateway})` },
   { title: 'Provider transaction', cell: (item) => item.gatewayTransactionId },
   { title: 'Bank transaction', cell: (item) => item.bankTransactionId },
@@ -63,4 +38,12 @@ export const DUPLICATE_PAYMENT_FIELDS: readonly Column<DuplicatePaymentView>[] =
   { title: 'Found', cell: (item) => item.foundAt },
   { title: 'Resolved', cell: (item) => item.resolvedAt },
   { title: 'Resolution', cell: (item) => item.resolution },
+];
+
+export const DUPLICATE_PAYMENT_COLUMNS: readonly Column<DuplicatePaymentView>[] = [
+  ...pick(DUPLICATE_PAYMENT_FIELDS, 'Duplicate', 'Session', 'Amount'),
+  { title: 'Slot', cell: (item) => item.slot },
+  ...pick(DUPLICATE_PAYMENT_FIELDS, 'Provider transaction'),
+  { title: 'Found', cell: (item) => shortTime(item.foundAt) },
+  ...pick(DUPLICATE_PAYMENT_FIELDS, 'Resolution'),
 ];

@@ -1,54 +1,40 @@
 // JSON schemas and columns of the fees that providers took, and of the rules that fit them.
 import type { FeeDrift, FeeFit } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
-import { feeTermsText, percentText } from '../../../lib/presentation/fee-rule.ts';
 import { requireField } from '../../connect/require-field.ts';
-import {
-  boolean,
-  integer,
-  list,
-  object,
-  optional,
-  text,
-  type ValueOf,
-  withDescription,
-} from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
-import { MONEY, moneyText, moneyView } from './money.ts';
+import * as json from '../schema.ts';
+import { feeTerms, termsText } from './fee-rule.ts';
+import { MONEY, moneyView } from './money.ts';
 
-export const FEE_DRIFT = object(
+export const FEE_DRIFT = json.object(
   'FeeDrift',
   {
-    day: text('the day in UTC'),
-    currency: text(),
-    rules: list(text(), 'names of the rules; empty for payments that no rule charged'),
-    payments: integer(),
-    differingPayments: integer(),
-    paid: withDescription(MONEY, 'sum of these payments'),
-    expected: withDescription(MONEY, 'fees by our rules'),
-    taken: withDescription(MONEY, 'fees that the provider took'),
-    drift: withDescription(MONEY, 'what the provider took more; negative for less'),
+    day: json.text('the day in UTC'),
+    currency: json.text(),
+    rules: json.list(json.text(), 'names of the rules; empty for payments that no rule charged'),
+    payments: json.integer(),
+    differingPayments: json.integer(),
+    paid: json.withDescription(MONEY, 'sum of these payments'),
+    expected: json.withDescription(MONEY, 'fees by our rules'),
+    taken: json.withDescription(MONEY, 'fees that the provider took'),
+    drift: json.withDescription(MONEY, 'what the provider took more; negative for less'),
   },
   {
     message: 'hub.payment.v1.FeeDrift',
     without: ['paidMinorUnits', 'expectedMinorUnits', 'takenMinorUnits'],
   },
 );
-type FeeDriftView = ValueOf<typeof FEE_DRIFT>;
+type FeeDriftView = json.ValueOf<typeof FEE_DRIFT>;
 
 export function feeDriftView(drift: FeeDrift): FeeDriftView {
   const { currency, expectedMinorUnits, takenMinorUnits } = drift;
   const money = (minorUnits: bigint) => moneyView({ minorUnits, currency });
-  return {
-    day: drift.day,
-    currency,
-    rules: drift.rules,
-    payments: Number(drift.payments),
-    differingPayments: Number(drift.differingPayments),
+  return json.viewOf(FEE_DRIFT, drift, {
     paid: money(drift.paidMinorUnits),
     expected: money(expectedMinorUnits),
     taken: money(takenMinorUnits),
     drift: money(takenMinorUnits - expectedMinorUnits),
-  };
+  });
 }
 
 export const FEE_DRIFT_COLUMNS: readonly Column<FeeDriftView>[] = [
@@ -63,27 +49,27 @@ export const FEE_DRIFT_COLUMNS: readonly Column<FeeDriftView>[] = [
   { title: 'DRIFT', cell: ({ drift }) => signed(drift), right: true },
 ];
 
-export const FEE_FIT = object(
+export const FEE_FIT = json.object(
   'FeeFit',
   {
-    name: text('name of the rule'),
-    gateway: optional(text('gateway it is limited to')),
-    slot: optional(text('slot it is limited to')),
-    currency: text('ISO 4217 code'),
-    basisPoints: integer('rate in hundredths of a percent'),
-    percent: text('the same as a percentage: `1.50`'),
-    fixed: optional(withDescription(MONEY, 'fixed amount added to the rate')),
-    min: optional(withDescription(MONEY, 'minimum fee')),
-    max: optional(withDescription(MONEY, 'maximum fee')),
-    payments: integer(),
-    exactPayments: integer(),
-    taken: withDescription(MONEY, 'fees that the provider took, less those by rules of other names'),
-    wouldCharge: withDescription(MONEY, 'fees by the proposed rule'),
-    error: withDescription(MONEY, 'sum of the absolute differences of the payments'),
-    largestError: withDescription(MONEY, 'the largest of these differences'),
-    charged: withDescription(MONEY, 'fees by the current rule of this name'),
-    chargedError: withDescription(MONEY, 'the sum of its differences'),
-    ambiguous: boolean(),
+    name: json.text('name of the rule'),
+    gateway: json.optional(json.text('gateway it is limited to')),
+    slot: json.optional(json.text('slot it is limited to')),
+    currency: json.text('ISO 4217 code'),
+    basisPoints: json.integer('rate in hundredths of a percent'),
+    percent: json.text('the same as a percentage: `1.50`'),
+    fixed: json.optional(json.withDescription(MONEY, 'fixed amount added to the rate')),
+    min: json.optional(json.withDescription(MONEY, 'minimum fee')),
+    max: json.optional(json.withDescription(MONEY, 'maximum fee')),
+    payments: json.integer(),
+    exactPayments: json.integer(),
+    taken: json.withDescription(MONEY, 'fees that the provider took, less those by rules of other names'),
+    wouldCharge: json.withDescription(MONEY, 'fees by the proposed rule'),
+    error: json.withDescription(MONEY, 'sum of the absolute differences of the payments'),
+    largestError: json.withDescription(MONEY, 'the largest of these differences'),
+    charged: json.withDescription(MONEY, 'fees by the current rule of this name'),
+    chargedError: json.withDescription(MONEY, 'the sum of its differences'),
+    ambiguous: json.boolean(),
   },
   {
     message: 'hub.payment.v1.FeeFit',
@@ -98,32 +84,24 @@ export const FEE_FIT = object(
     ],
   },
 );
-export type FeeFitView = ValueOf<typeof FEE_FIT>;
+export type FeeFitView = json.ValueOf<typeof FEE_FIT>;
 
 export function feeFitView(fit: FeeFit): FeeFitView {
   const rule = requireField(fit.rule, 'fee rule');
-  const { currency } = rule;
-  const money = (minorUnits: bigint) => moneyView({ minorUnits, currency });
-  return {
-    name: rule.name,
-    ...(rule.gateway !== '' && { gateway: rule.gateway }),
-    ...(rule.slot !== '' && { slot: rule.slot }),
-    currency,
-    basisPoints: rule.basisPoints,
-    percent: percentText(rule.basisPoints),
-    ...(rule.fixedMinorUnits !== 0n && { fixed: money(rule.fixedMinorUnits) }),
-    ...(rule.minMinorUnits !== undefined && { min: money(rule.minMinorUnits) }),
-    ...(rule.maxMinorUnits !== undefined && { max: money(rule.maxMinorUnits) }),
-    payments: Number(fit.payments),
-    exactPayments: Number(fit.exactPayments),
-    taken: money(fit.takenMinorUnits),
-    wouldCharge: money(fit.wouldChargeMinorUnits),
-    error: money(fit.errorMinorUnits),
-    largestError: money(fit.largestErrorMinorUnits),
-    charged: money(fit.chargedMinorUnits),
-    chargedError: money(fit.chargedErrorMinorUnits),
-    ambiguous: fit.ambiguous,
-  };
+  const money = (minorUnits: bigint) => moneyView({ minorUnits, currency: rule.currency });
+  return json.viewOf(
+    FEE_FIT,
+    { ...rule, ...fit },
+    {
+      ...feeTerms(rule),
+      taken: money(fit.takenMinorUnits),
+      wouldCharge: money(fit.wouldChargeMinorUnits),
+      error: money(fit.errorMinorUnits),
+      largestError: money(fit.largestErrorMinorUnits),
+      charged: money(fit.chargedMinorUnits),
+      chargedError: money(fit.chargedErrorMinorUnits),
+    },
+  );
 }
 
 export const FEE_FIT_COLUMNS: readonly Column<FeeFitView>[] = [
@@ -150,11 +128,6 @@ export function addFeeLine({ name, gateway, slot, currency, percent, fixed, min,
   return `hubctl fee add ${name} ${words.join(' ')}`;
 }
 
-function termsText({ percent, fixed, min, max }: FeeFitView): string {
-  const text = (money: ValueOf<typeof MONEY> | undefined) => money && moneyText(money);
-  return feeTermsText({ percent, fixed: text(fixed), min: text(min), max: text(max) });
-}
-
-function signed({ amount, minorUnits }: ValueOf<typeof MONEY>): string {
+function signed({ amount, minorUnits }: json.ValueOf<typeof MONEY>): string {
   return minorUnits > 0 ? `+${amount}` : amount;
 }

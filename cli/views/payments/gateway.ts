@@ -1,31 +1,31 @@
 // JSON schemas and columns of gateways.
 import type { Gateway } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
-import { list, map, object, text, type ValueOf } from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
+import * as json from '../schema.ts';
 
-export const GATEWAY = object(
+export const GATEWAY = json.object(
   'Gateway',
   {
-    gateway: text(),
-    credentials: list(text()),
-    options: map(list(text()), 'the values of each option, the default first'),
-    productionUrls: list(text()),
+    gateway: json.text(),
+    credentials: json.list(json.text()),
+    options: json.map(json.list(json.text()), 'the values of each option, the default first'),
+    productionUrls: json.list(json.text()),
   },
   { message: 'hub.payment.v1.Gateway' },
 );
 /** An object with one value for each simulated gateway. */
-export const BY_GATEWAY = object('ByGateway', {
-  gateway_one: text('for gateway_one'),
-  gateway_two: text('for gateway_two'),
-  stripe: text('for stripe'),
+export const BY_GATEWAY = json.object('ByGateway', {
+  gateway_one: json.text('for gateway_one'),
+  gateway_two: json.text('for gateway_two'),
+  stripe: json.text('for stripe'),
 });
 
-export type GatewayView = ValueOf<typeof GATEWAY>;
+export type GatewayView = json.ValueOf<typeof GATEWAY>;
 
-export function gatewayView({ gateway, credentials, options, productionUrls }: Gateway): GatewayView {
-  const byName = Object.fromEntries(options.map(({ name, values }) => [name, values]));
-  return { gateway, credentials, options: byName, productionUrls };
-}
+export const gatewayView = (gateway: Gateway): GatewayView =>
+  json.viewOf(GATEWAY, gateway, {
+    options: Object.fromEntries(gateway.options.map(({ name, values }) => [name, values])),
+  });
 
 export const GATEWAY_COLUMNS: readonly Column<GatewayView>[] = [
   { title: 'GATEWAY', cell: (item) => item.gateway },

@@ -1,15 +1,17 @@
 // JSON schema and text of amounts of money.
 import { formatDecimal } from '../../../lib/presentation/money.ts';
 import { requireField } from '../../connect/require-field.ts';
-import { integer, object, text, type ValueOf } from '../../output/json-schema.ts';
+import * as json from '../schema.ts';
 
 /** The contract keeps amounts below 2^53, so a JSON number holds them exactly. */
-export const MONEY = object('Money', {
-  amount: text('the amount as a decimal: `100.00`'),
-  minorUnits: integer("the same in the currency's minor unit: 10000"),
-  currency: text('ISO 4217 code'),
+const PARTS = json.object('Money', {
+  amount: json.text('the amount as a decimal: `100.00`'),
+  minorUnits: json.integer("the same in the currency's minor unit: 10000"),
+  currency: json.text('ISO 4217 code'),
 });
-export type MoneyView = ValueOf<typeof MONEY>;
+export type MoneyView = json.ValueOf<typeof PARTS>;
+
+export const MONEY = json.readBy(PARTS, moneyView);
 
 export function moneyView(
   money: { readonly minorUnits: bigint; readonly currency: string } | undefined,

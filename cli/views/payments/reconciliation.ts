@@ -1,63 +1,51 @@
 // JSON schema and columns of the comparison of the usage log with a statement.
-import {
-  boolean,
-  id,
-  integer,
-  list,
-  object,
-  oneOf,
-  optional,
-  text,
-  time,
-  type ValueOf,
-  withDescription,
-} from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
 import type { Comparison, Difference } from '../../reconcile/compare.ts';
 import type { StatementLine } from '../../reconcile/read-statement.ts';
+import * as json from '../schema.ts';
 import { MONEY, moneyText, moneyView } from './money.ts';
 import { USAGE_LOG } from './usage.ts';
 
-const STATEMENT_LINE = object('StatementLine', {
-  line: integer('line of the file'),
-  kind: oneOf(['payment', 'refund', 'reversal', 'returned'], 'what the line is'),
-  id: optional(text("the provider's id of the line")),
-  payment: optional(text("the provider's id of the payment")),
-  reference: optional(text('the transaction id that the hub gave the provider')),
+const STATEMENT_LINE = json.object('StatementLine', {
+  line: json.integer('line of the file'),
+  kind: json.oneOf(['payment', 'refund', 'reversal', 'returned'], 'what the line is'),
+  id: json.optional(json.text("the provider's id of the line")),
+  payment: json.optional(json.text("the provider's id of the payment")),
+  reference: json.optional(json.text('the transaction id that the hub gave the provider')),
   ...MONEY.properties,
-  at: optional(time('the time on the line')),
+  at: json.optional(json.time('the time on the line')),
 });
-type StatementLineView = ValueOf<typeof STATEMENT_LINE>;
+type StatementLineView = json.ValueOf<typeof STATEMENT_LINE>;
 
-const DIFFERENCE = object('Difference', {
-  field: oneOf(['amount', 'currency', 'fee'], 'what differs'),
-  line: integer('line of the file'),
-  usageLogId: id('use', 'the entry of the usage log'),
-  sessionId: id('chs', 'its session'),
-  gatewayTransactionId: text("the provider's id"),
-  here: withDescription(MONEY, "the hub's value; for a currency the whole amount"),
-  there: withDescription(MONEY, "the statement's value"),
+const DIFFERENCE = json.object('Difference', {
+  field: json.oneOf(['amount', 'currency', 'fee'], 'what differs'),
+  line: json.integer('line of the file'),
+  usageLogId: json.id('use', 'the entry of the usage log'),
+  sessionId: json.id('chs', 'its session'),
+  gatewayTransactionId: json.text("the provider's id"),
+  here: json.withDescription(MONEY, "the hub's value; for a currency the whole amount"),
+  there: json.withDescription(MONEY, "the statement's value"),
 });
-type DifferenceView = ValueOf<typeof DIFFERENCE>;
+type DifferenceView = json.ValueOf<typeof DIFFERENCE>;
 
-export const RECONCILIATION = object('Reconciliation', {
-  agrees: boolean('whether missingHere, missingThere and differs are empty'),
-  matched: integer('entries of the usage log that agree with a line of the statement'),
-  missingHere: list(STATEMENT_LINE, 'lines without an entry in the usage log, at most 10000'),
-  missingThere: list(USAGE_LOG, 'entries without a line in the statement, at most 10000'),
-  differs: list(DIFFERENCE, 'entries whose line has other values, at most 10000'),
-  atEdge: list(USAGE_LOG, 'entries without a line that the next or previous statement may have'),
-  missingHereCount: integer('number of lines without an entry'),
-  missingThereCount: integer('number of entries without a line'),
-  differsCount: integer('number of values that differ'),
-  atEdgeCount: integer('number of entries in atEdge'),
-  feesNotCompared: integer('payments of which the statement or the hub has no fee'),
-  lines: integer('lines of the statement that were compared'),
-  ignoredLines: integer('lines that are no payment, refund, reversal or fee, such as payouts'),
-  from: time('start of the period'),
-  to: time('end of the period, exclusive'),
+export const RECONCILIATION = json.object('Reconciliation', {
+  agrees: json.boolean('whether missingHere, missingThere and differs are empty'),
+  matched: json.integer('entries of the usage log that agree with a line of the statement'),
+  missingHere: json.list(STATEMENT_LINE, 'lines without an entry in the usage log, at most 10000'),
+  missingThere: json.list(USAGE_LOG, 'entries without a line in the statement, at most 10000'),
+  differs: json.list(DIFFERENCE, 'entries whose line has other values, at most 10000'),
+  atEdge: json.list(USAGE_LOG, 'entries without a line that the next or previous statement may have'),
+  missingHereCount: json.integer('number of lines without an entry'),
+  missingThereCount: json.integer('number of entries without a line'),
+  differsCount: json.integer('number of values that differ'),
+  atEdgeCount: json.integer('number of entries in atEdge'),
+  feesNotCompared: json.integer('payments of which the statement or the hub has no fee'),
+  lines: json.integer('lines of the statement that were compared'),
+  ignoredLines: json.integer('lines that are no payment, refund, reversal or fee, such as payouts'),
+  from: json.time('start of the period'),
+  to: json.time('end of the period, exclusive'),
 });
-export type ReconciliationView = ValueOf<typeof RECONCILIATION>;
+export type ReconciliationView = json.ValueOf<typeof RECONCILIATION>;
 
 type About = Pick<ReconciliationView, 'lines' | 'ignoredLines'> & {
   readonly from: number;

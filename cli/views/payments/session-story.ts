@@ -1,99 +1,85 @@
 // JSON schemas and columns of a charge session's full history.
 import type { Seat } from '../../../gen/hub/license/v1/license_pb.ts';
-import type { CallbackCount, StatusChange } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import type { StatusChange } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import type { RecheckChargeSessionResponse } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
 import type { SessionHistory } from '../../../lib/presentation/session-history.ts';
 import { callbackCountText, type SessionEvent } from '../../../lib/presentation/session-timeline.ts';
-import { CALLBACK_STATES, CHARGE_STATUSES, wordFor } from '../../../lib/presentation/words.ts';
-import { requireField } from '../../connect/require-field.ts';
-import {
-  boolean,
-  id,
-  integer,
-  list,
-  nullable,
-  object,
-  optional,
-  text,
-  time,
-  type ValueOf,
-  withDescription,
-  word,
-} from '../../output/json-schema.ts';
+import { CALLBACK_STATES, CHARGE_STATUSES } from '../../../lib/presentation/words.ts';
 import type { Column } from '../../output/table.ts';
 import { rfc3339, shortTime } from '../cells.ts';
 import { SEAT, seatView } from '../licensing/seat.ts';
 import { ORDER, orderView } from '../orders/order.ts';
+import * as json from '../schema.ts';
 import { CALLBACK, callbackView, VERIFICATION, verificationView } from './callback.ts';
 import { CHARGE_SESSION, CHARGE_SESSION_FIELDS, chargeSessionView } from './charge-session.ts';
 import { DUPLICATE_PAYMENT, duplicatePaymentView } from './duplicate-payment.ts';
 import { REFUND, refundView } from './refund.ts';
 import { FEE_LINE, USAGE_LOG, usageView } from './usage.ts';
 
-export const STATUS_CHANGE = object(
+export const STATUS_CHANGE = json.object(
   'StatusChange',
   {
-    at: time(),
-    from: word(CHARGE_STATUSES),
-    to: word(CHARGE_STATUSES),
-    verified: boolean(),
-    reason: text(),
-    callbackId: optional(id('cb', 'the callback that caused the change')),
+    at: json.time(),
+    from: json.word(CHARGE_STATUSES),
+    to: json.word(CHARGE_STATUSES),
+    verified: json.boolean(),
+    reason: json.text(),
+    callbackId: json.optional(json.id('cb', 'the callback that caused the change')),
   },
   { message: 'hub.payment.v1.StatusChange' },
 );
-export type StatusChangeView = ValueOf<typeof STATUS_CHANGE>;
+export type StatusChangeView = json.ValueOf<typeof STATUS_CHANGE>;
 
-const CALLBACK_COUNT = object(
+const CALLBACK_COUNT = json.object(
   'CallbackCount',
-  { state: word(CALLBACK_STATES), kept: integer(), onlyCounted: integer() },
+  { state: json.word(CALLBACK_STATES), kept: json.integer(), onlyCounted: json.integer() },
   { message: 'hub.payment.v1.CallbackCount' },
 );
 
-export const SESSION_STORY = object('SessionStory', {
+export const SESSION_STORY = json.object('SessionStory', {
   ...CHARGE_SESSION.properties,
-  statusChanges: list(
+  statusChanges: json.list(
     STATUS_CHANGE,
     'its newest 50 status changes, oldest first, as far back as the audit log goes',
   ),
-  moreStatusChanges: boolean('whether there are more: `session list-changes` lists all'),
-  callbacks: list(CALLBACK, 'its newest 50 callbacks, oldest first'),
-  moreCallbacks: boolean('whether the journal has more: `callback list --session` lists all'),
-  callbackCounts: list(CALLBACK_COUNT, 'number of callbacks by state'),
-  verifications: list(VERIFICATION, 'the newest 50 verifications with the provider, oldest first'),
-  moreVerifications: boolean('whether there are more: `session list-verifications` lists all'),
-  usageLog: nullable(USAGE_LOG, 'the usage log entry of its first payment; null unless it was paid'),
-  fees: list(FEE_LINE, 'the fees of that entry'),
-  usageLogs: list(
+  moreStatusChanges: json.boolean('whether there are more: `session list-changes` lists all'),
+  callbacks: json.list(CALLBACK, 'its newest 50 callbacks, oldest first'),
+  moreCallbacks: json.boolean('whether the journal has more: `callback list --session` lists all'),
+  callbackCounts: json.list(CALLBACK_COUNT, 'number of callbacks by state'),
+  verifications: json.list(VERIFICATION, 'the newest 50 verifications with the provider, oldest first'),
+  moreVerifications: json.boolean('whether there are more: `session list-verifications` lists all'),
+  usageLog: json.nullable(USAGE_LOG, 'the usage log entry of its first payment; null unless it was paid'),
+  fees: json.list(FEE_LINE, 'the fees of that entry'),
+  usageLogs: json.list(
     USAGE_LOG,
     'all its usage log entries, oldest first, with refunds, reversals and later payments',
   ),
-  refunds: list(REFUND, 'its refunds and disputes, oldest first'),
-  duplicatePayments: list(
+  refunds: json.list(REFUND, 'its refunds and disputes, oldest first'),
+  duplicatePayments: json.list(
     DUPLICATE_PAYMENT,
     'its duplicate payments at the provider that are not reversed, oldest first',
   ),
-  order: nullable(ORDER, 'the order that the payment made; null without one'),
-  machines: list(SEAT, 'the first machines that activated the licenses of the order after it was paid'),
+  order: json.nullable(ORDER, 'the order that the payment made; null without one'),
+  machines: json.list(SEAT, 'the first machines that activated the licenses of the order after it was paid'),
 });
-export type SessionStoryView = ValueOf<typeof SESSION_STORY>;
+export type SessionStoryView = json.ValueOf<typeof SESSION_STORY>;
 
 /** A session after a recheck with its provider. */
-export const RECHECKED_SESSION = object('RecheckedSession', {
+export const RECHECKED_SESSION = json.object('RecheckedSession', {
   ...CHARGE_SESSION.properties,
-  verification: optional(
-    withDescription(VERIFICATION, 'the verification; missing if the session has no checkout'),
+  verification: json.optional(
+    json.withDescription(VERIFICATION, 'the verification; missing if the session has no checkout'),
   ),
 });
 
-export function recheckedView(reply: RecheckChargeSessionResponse): ValueOf<typeof RECHECKED_SESSION> {
+export function recheckedView(reply: RecheckChargeSessionResponse): json.ValueOf<typeof RECHECKED_SESSION> {
   return {
-    ...chargeSessionView(requireField(reply.session, 'session')),
+    ...chargeSessionView(reply.session),
     ...(reply.verification && { verification: verificationView(reply.verification) }),
   };
 }
 
-export const RECHECKED_FIELDS: readonly Column<ValueOf<typeof RECHECKED_SESSION>>[] = [
+export const RECHECKED_FIELDS: readonly Column<json.ValueOf<typeof RECHECKED_SESSION>>[] = [
   ...CHARGE_SESSION_FIELDS,
   {
     title: 'Provider says',
@@ -104,12 +90,12 @@ export const RECHECKED_FIELDS: readonly Column<ValueOf<typeof RECHECKED_SESSION>
 export function sessionStoryView(reply: SessionHistory, machines: readonly Seat[]): SessionStoryView {
   const usageLog = reply.usageLog ? usageView(reply.usageLog) : null;
   return {
-    ...chargeSessionView(requireField(reply.session, 'session')),
+    ...chargeSessionView(reply.session),
     statusChanges: reply.statusChanges.map(statusChangeView),
     moreStatusChanges: reply.moreStatusChanges,
     callbacks: reply.callbacks.map(callbackView),
     moreCallbacks: reply.moreCallbacks,
-    callbackCounts: reply.callbackCounts.map(callbackCountView),
+    callbackCounts: reply.callbackCounts.map((count) => json.viewOf(CALLBACK_COUNT, count)),
     verifications: reply.verifications.map(verificationView),
     moreVerifications: reply.moreVerifications,
     usageLog,
@@ -122,27 +108,8 @@ export function sessionStoryView(reply: SessionHistory, machines: readonly Seat[
   };
 }
 
-function callbackCountView({ state, kept, onlyCounted }: CallbackCount): ValueOf<typeof CALLBACK_COUNT> {
-  return { state: wordFor(CALLBACK_STATES, state), kept: Number(kept), onlyCounted: Number(onlyCounted) };
-}
-
-export function statusChangeView({
-  at,
-  from,
-  to,
-  verified,
-  reason,
-  callbackId,
-}: StatusChange): StatusChangeView {
-  return {
-    at: rfc3339(requireField(at, 'time of the change')),
-    from: wordFor(CHARGE_STATUSES, from),
-    to: wordFor(CHARGE_STATUSES, to),
-    verified,
-    reason,
-    ...(callbackId !== '' && { callbackId }),
-  };
-}
+export const statusChangeView = (change: StatusChange): StatusChangeView =>
+  json.viewOf(STATUS_CHANGE, change);
 
 export const SESSION_STORY_FIELDS: readonly Column<SessionStoryView>[] = [
   ...CHARGE_SESSION_FIELDS,

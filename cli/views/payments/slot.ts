@@ -1,68 +1,33 @@
 // JSON schemas and columns of payment slots.
 import type { Slot } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { wordFor } from '../../../lib/presentation/words.ts';
-import { requireField } from '../../connect/require-field.ts';
-import {
-  boolean,
-  id,
-  integer,
-  list,
-  map,
-  object,
-  optional,
-  text,
-  time,
-  type ValueOf,
-  word,
-} from '../../output/json-schema.ts';
-import type { Column } from '../../output/table.ts';
-import { pairsText, rfc3339, shortTime } from '../cells.ts';
+import { type Column, pick } from '../../output/table.ts';
+import { pairsText, shortTime } from '../cells.ts';
+import * as json from '../schema.ts';
 
 /** Words of the environments by their number in the contract. */
 export const SLOT_ENVIRONMENTS = { sandbox: 1, production: 2 } as const;
 
-export const SLOT = object(
+export const SLOT = json.object(
   'Slot',
   {
-    name: text(),
-    slotId: id('slot'),
-    gateway: text(),
-    environment: word(SLOT_ENVIRONMENTS),
-    baseUrl: text(),
-    options: map(text()),
-    returnOrigins: list(text()),
-    disabled: boolean('whether new sessions are refused'),
-    createdAt: time(),
-    rotatedAt: optional(time()),
-    disabledAt: optional(time('when it was disabled')),
+    name: json.text(),
+    slotId: json.id('slot'),
+    gateway: json.text(),
+    environment: json.word(SLOT_ENVIRONMENTS),
+    baseUrl: json.text(),
+    options: json.map(json.text()),
+    returnOrigins: json.list(json.text()),
+    disabled: json.boolean('whether new sessions are refused'),
+    createdAt: json.time(),
+    rotatedAt: json.optional(json.time()),
+    disabledAt: json.optional(json.time('when it was disabled')),
   },
   { message: 'hub.payment.v1.Slot' },
 );
-export type SlotView = ValueOf<typeof SLOT>;
+export type SlotView = json.ValueOf<typeof SLOT>;
 
-export function slotView(slot: Slot): SlotView {
-  return {
-    name: slot.name,
-    slotId: slot.slotId,
-    gateway: slot.gateway,
-    environment: wordFor(SLOT_ENVIRONMENTS, slot.environment),
-    baseUrl: slot.baseUrl,
-    options: slot.options,
-    returnOrigins: slot.returnOrigins,
-    disabled: slot.disabledAt !== undefined,
-    createdAt: rfc3339(requireField(slot.createdAt, 'creation time')),
-    ...(slot.rotatedAt && { rotatedAt: rfc3339(slot.rotatedAt) }),
-    ...(slot.disabledAt && { disabledAt: rfc3339(slot.disabledAt) }),
-  };
-}
-
-export const SLOT_COLUMNS: readonly Column<SlotView>[] = [
-  { title: 'SLOT', cell: (slot) => slot.name },
-  { title: 'GATEWAY', cell: (slot) => slot.gateway },
-  { title: 'ENVIRONMENT', cell: (slot) => slot.environment },
-  { title: 'STATE', cell: state },
-  { title: 'BASE URL', cell: (slot) => slot.baseUrl },
-];
+export const slotView = (slot: Slot | undefined): SlotView =>
+  json.viewOf(SLOT, slot, { disabled: slot?.disabledAt !== undefined });
 
 export const SLOT_FIELDS: readonly Column<SlotView>[] = [
   { title: 'Slot', cell: (slot) => slot.name },
@@ -78,23 +43,32 @@ export const SLOT_FIELDS: readonly Column<SlotView>[] = [
   { title: 'Disabled', cell: (slot) => shortTime(slot.disabledAt) },
 ];
 
+export const SLOT_COLUMNS: readonly Column<SlotView>[] = pick(
+  SLOT_FIELDS,
+  'Slot',
+  'Gateway',
+  'Environment',
+  'State',
+  'Base URL',
+);
+
 function state({ disabled }: SlotView): string {
   return disabled ? 'disabled' : 'enabled';
 }
 
-export const SLOT_TEST = object(
+export const SLOT_TEST = json.object(
   'SlotTest',
   {
-    slot: text('name of the slot'),
-    ok: boolean(),
-    answered: boolean(),
-    detail: text(),
-    durationMs: integer(),
+    slot: json.text('name of the slot'),
+    ok: json.boolean(),
+    answered: json.boolean(),
+    detail: json.text(),
+    durationMs: json.integer(),
   },
   { message: 'hub.payment.v1.TestSlotResponse' },
 );
 
-export const SLOT_TEST_FIELDS: readonly Column<ValueOf<typeof SLOT_TEST>>[] = [
+export const SLOT_TEST_FIELDS: readonly Column<json.ValueOf<typeof SLOT_TEST>>[] = [
   { title: 'Slot', cell: (item) => item.slot },
   {
     title: 'Credentials',

@@ -1,44 +1,39 @@
 // JSON schema and columns of the payments of one day in one currency.
 import type { UsageDay } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
-import { integer, object, text, type ValueOf, withDescription } from '../../output/json-schema.ts';
 import type { Column } from '../../output/table.ts';
+import * as json from '../schema.ts';
 import { MONEY, moneyText, moneyView } from './money.ts';
 
-export const USAGE_DAY = object(
+export const USAGE_DAY = json.object(
   'UsageDay',
   {
-    day: text(),
-    currency: text(),
-    payments: integer(),
-    paid: withDescription(MONEY, 'sum of these payments'),
-    fees: withDescription(MONEY, 'sum of their fees'),
-    reversedPayments: integer(),
-    reversed: withDescription(MONEY, 'sum of these reversals'),
-    refunds: integer(),
-    refunded: withDescription(MONEY, 'sum of these refunds'),
-    net: withDescription(MONEY, 'payments less reversals and refunds'),
+    day: json.text(),
+    currency: json.text(),
+    payments: json.integer(),
+    paid: json.withDescription(MONEY, 'sum of these payments'),
+    fees: json.withDescription(MONEY, 'sum of their fees'),
+    reversedPayments: json.integer(),
+    reversed: json.withDescription(MONEY, 'sum of these reversals'),
+    refunds: json.integer(),
+    refunded: json.withDescription(MONEY, 'sum of these refunds'),
+    net: json.withDescription(MONEY, 'payments less reversals and refunds'),
   },
   {
     message: 'hub.payment.v1.UsageDay',
     without: ['paidMinorUnits', 'feeMinorUnits', 'reversedMinorUnits', 'refundedMinorUnits', 'netMinorUnits'],
   },
 );
-export type UsageDayView = ValueOf<typeof USAGE_DAY>;
+export type UsageDayView = json.ValueOf<typeof USAGE_DAY>;
 
-export function usageDayView({ day, currency, ...sums }: UsageDay): UsageDayView {
-  const money = (minorUnits: bigint) => moneyView({ minorUnits, currency });
-  return {
-    day,
-    currency,
-    payments: Number(sums.payments),
-    paid: money(sums.paidMinorUnits),
-    fees: money(sums.feeMinorUnits),
-    reversedPayments: Number(sums.reversedPayments),
-    reversed: money(sums.reversedMinorUnits),
-    refunds: Number(sums.refunds),
-    refunded: money(sums.refundedMinorUnits),
-    net: money(sums.netMinorUnits),
-  };
+export function usageDayView(day: UsageDay): UsageDayView {
+  const money = (minorUnits: bigint) => moneyView({ minorUnits, currency: day.currency });
+  return json.viewOf(USAGE_DAY, day, {
+    paid: money(day.paidMinorUnits),
+    fees: money(day.feeMinorUnits),
+    reversed: money(day.reversedMinorUnits),
+    refunded: money(day.refundedMinorUnits),
+    net: money(day.netMinorUnits),
+  });
 }
 
 export const USAGE_DAY_COLUMNS: readonly Column<UsageDayView>[] = [

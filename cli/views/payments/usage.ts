@@ -1,74 +1,46 @@
 // JSON schemas and columns of usage log entries and their fees.
 import type { FeeLine, UsageLog } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { USAGE_KINDS, wordFor } from '../../../lib/presentation/words.ts';
-import { requireField } from '../../connect/require-field.ts';
-import {
-  id,
-  integer,
-  list,
-  object,
-  optional,
-  text,
-  time,
-  type ValueOf,
-  withDescription,
-  word,
-} from '../../output/json-schema.ts';
+import { USAGE_KINDS } from '../../../lib/presentation/words.ts';
 import type { Column } from '../../output/table.ts';
-import { rfc3339, shortTime } from '../cells.ts';
+import { shortTime } from '../cells.ts';
+import * as json from '../schema.ts';
 import { MONEY, moneyText, moneyView } from './money.ts';
 
-export const FEE_LINE = object(
+export const FEE_LINE = json.object(
   'FeeLine',
-  { rule: text(), ruleVersion: integer(), ...MONEY.properties },
+  { rule: json.text(), ruleVersion: json.integer(), ...MONEY.properties },
   { message: 'hub.payment.v1.FeeLine' },
 );
-export type FeeLineView = ValueOf<typeof FEE_LINE>;
+export type FeeLineView = json.ValueOf<typeof FEE_LINE>;
 
-export const USAGE_LOG = object(
+export const USAGE_LOG = json.object(
   'UsageLog',
   {
-    usageLogId: id('use'),
-    kind: word(USAGE_KINDS),
-    sessionId: id('chs'),
-    slot: text(),
-    gateway: text(),
-    gatewayTransactionId: text(),
-    orderReference: text(),
+    usageLogId: json.id('use'),
+    kind: json.word(USAGE_KINDS),
+    sessionId: json.id('chs'),
+    slot: json.text(),
+    gateway: json.text(),
+    gatewayTransactionId: json.text(),
+    orderReference: json.text(),
     ...MONEY.properties,
-    fees: list(FEE_LINE),
-    feeTotal: withDescription(MONEY, 'the sum of the fees'),
-    received: optional(withDescription(MONEY, 'what the provider says the vendor receives')),
-    settledAt: time(),
-    reversedAt: optional(time('for a payment: when the provider reversed it')),
-    reversesUsageLogId: optional(id('use', 'for a reversal: the entry it reverses')),
+    fees: json.list(json.readBy(FEE_LINE, feeLineView)),
+    feeTotal: json.withDescription(MONEY, 'the sum of the fees'),
+    received: json.optional(json.withDescription(MONEY, 'what the provider says the vendor receives')),
+    settledAt: json.time(),
+    reversedAt: json.optional(json.time('for a payment: when the provider reversed it')),
+    reversesUsageLogId: json.optional(json.id('use', 'for a reversal: the entry it reverses')),
   },
   { message: 'hub.payment.v1.UsageLog' },
 );
-export type UsageView = ValueOf<typeof USAGE_LOG>;
+export type UsageView = json.ValueOf<typeof USAGE_LOG>;
 
-export function feeLineView({ rule, ruleVersion, amount }: FeeLine): FeeLineView {
-  return { rule, ruleVersion, ...moneyView(amount) };
+export function feeLineView(line: FeeLine): FeeLineView {
+  return json.viewOf(FEE_LINE, line, moneyView(line.amount));
 }
 
-export function usageView(entry: UsageLog): UsageView {
-  return {
-    usageLogId: entry.usageLogId,
-    kind: wordFor(USAGE_KINDS, entry.kind),
-    sessionId: entry.sessionId,
-    slot: entry.slot,
-    gateway: entry.gateway,
-    gatewayTransactionId: entry.gatewayTransactionId,
-    orderReference: entry.orderReference,
-    ...moneyView(entry.amount),
-    fees: entry.fees.map(feeLineView),
-    feeTotal: moneyView(entry.feeTotal),
-    ...(entry.received && { received: moneyView(entry.received) }),
-    settledAt: rfc3339(requireField(entry.settledAt, 'time of settlement')),
-    ...(entry.reversedAt && { reversedAt: rfc3339(entry.reversedAt) }),
-    ...(entry.reversesUsageLogId !== '' && { reversesUsageLogId: entry.reversesUsageLogId }),
-  };
-}
+export const usageView = (entry: UsageLog | undefined): UsageView =>
+  json.viewOf(USAGE_LOG, entry, moneyView(entry?.amount));
 
 export const FEE_LINE_COLUMNS: readonly Column<FeeLineView>[] = [
   { title: 'FEE', cell: (line) => line.rule },

@@ -93,7 +93,7 @@ function contextOver(page: Page, isTTY = false) {
   const commandContext: Pick<CommandContext, 'progress' | 'out' | 'hub' | 'streams' | 'interruption'> = {
     progress,
     out,
-    hub: async () => hub,
+    hub,
     streams,
     interruption: createInterruption({ note: out.note, fail: () => {} }),
   };

@@ -38,3 +38,17 @@ function pagesEndless(what: string): CliError {
     `The hub ${what}, so the list is incomplete. Check the hub's version and the proxies between it and hubctl.`,
   );
 }
+
+type Page = { readonly pageSize: number; readonly pageToken: string };
+
+/** A list of the hub: `read` reads one page, `items` takes its items from the reply. Reads nothing until it is used. */
+export function readPages<Reply extends { readonly nextPageToken: string }, T>(
+  read: (page: Page) => Promise<Reply>,
+  items: (reply: Reply) => readonly T[],
+): (max?: number) => AsyncGenerator<readonly T[]> {
+  const fetchPage = async (page: Page) => {
+    const reply = await read(page);
+    return { items: items(reply), next: reply.nextPageToken };
+  };
+  return (max) => pages(fetchPage, max);
+}

@@ -38,8 +38,8 @@ export async function followEvents(
   const { out } = commandContext;
   const filter = {
     types: [...types],
-    ...(app !== undefined && { app }),
-    ...(slot !== undefined && { slot }),
+    app,
+    slot,
   };
   const retrying = retryWhileDown(commandContext, (message) => out.note(message ?? 'The hub answers again.'));
   let cursor = first;

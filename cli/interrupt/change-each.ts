@@ -10,14 +10,14 @@ const AT_ONCE = 4;
 /** Reads all pages. @param counted `3 licenses` */
 export async function findAll<T>(
   { progress, interruption }: Pick<CommandContext, 'progress' | 'interruption'>,
-  pages: () => Promise<AsyncIterable<readonly T[]>>,
+  pages: AsyncIterable<readonly T[]>,
   counted: (count: number) => string,
 ): Promise<T[]> {
   const found: T[] = [];
   const line = progress.show(() => `Found ${counted(found.length)}`);
   interruption.hold(() => 'Nothing was changed.');
   try {
-    for await (const page of untilInterrupted(await pages(), interruption, () => 'Nothing was changed.'))
+    for await (const page of untilInterrupted(pages, interruption, () => 'Nothing was changed.'))
       found.push(...page);
   } finally {
     line.end();

@@ -1,5 +1,15 @@
 // Formats CSV records (RFC 4180) that spreadsheets do not evaluate as formulas.
 
+import type { Lines } from './export-to-file.ts';
+
+/** The cells of an item, by the names of the header. */
+export type CsvColumns<T> = Readonly<Record<string, (item: T) => string>>;
+
+export function csvLines<T>(columns: CsvColumns<T>): Lines<T> {
+  const cells = Object.values(columns);
+  return { header: csvLine(Object.keys(columns)), line: (item) => csvLine(cells.map((cell) => cell(item))) };
+}
+
 /** Formats one record with its line end. */
 export function csvLine(cells: readonly string[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;

@@ -5,6 +5,7 @@ import { PartialFailure } from '../errors/failure.ts';
 import { untilInterrupted } from '../interrupt/interruption.ts';
 import * as json from '../views/schema.ts';
 import { openForResults } from './new-file.ts';
+import { printableJson } from './printable.ts';
 
 /** Result printed after an export to a file. */
 export const EXPORTED = json.object('Exported', {
@@ -12,41 +13,42 @@ export const EXPORTED = json.object('Exported', {
   exported: json.integer('how many entries it has'),
 });
 
-/** Writes a text; `count` is the number of entries written so far. */
-export type WriteEntries = (text: string, count: number) => Promise<void>;
+/** The text of an item with its line end, and the text before the first item. */
+export type Lines<T> = { readonly line: (item: T) => string; readonly header?: string };
 
-export type ExportFile = { readonly path: string; readonly force: boolean };
+export const JSON_LINES: Lines<object> = { line: (item) => `${printableJson(item)}\n` };
+
+type Exported = Pick<CommandContext, 'progress' | 'out' | 'streams' | 'interruption'>;
+type FileOptions = { readonly out?: string | undefined; readonly force?: true | undefined };
 
 /**
- * Runs an export into a file. The first write empties an existing file; a created file without output is
- * removed. `run` returns the number of entries, which is printed. A signal ends the export between two
- * `pages`.
- * @throws CliError (usage) if the file cannot be written; PartialFailure if `run` failed after the first
- * write
+ * Writes the items page by page to standard output, or to the file of `--out`. The first write empties an existing
+ * file; a created file without output is removed. A signal ends an export to a file between two pages.
+ * @throws CliError (usage) if the file cannot be written; PartialFailure after the first write
  */
-export async function exportToFile<Page>(
-  {
-    progress,
-    out,
-    streams,
-    interruption,
-  }: Pick<CommandContext, 'progress' | 'out' | 'streams' | 'interruption'>,
-  { path, force }: ExportFile,
-  pages: AsyncIterable<Page>,
-  run: (pages: AsyncIterable<Page>, write: WriteEntries) => Promise<number>,
+export async function exportLines<T>(
+  commandContext: Exported,
+  { out: path, force }: FileOptions,
+  pages: AsyncIterable<readonly T[]>,
+  lines: Lines<T>,
 ): Promise<void> {
+  const { out, streams, interruption, progress } = commandContext;
+  if (path === undefined) {
+    await writeLines(pages, lines, out.text);
+    return;
+  }
   let written: number | undefined;
   const sofar = (): string =>
     written === undefined
       ? `Nothing was written to ${path}.`
       : `${path} has the first ${written} entries only.`;
   interruption.hold(sofar);
-  const file = await openForResults({ path, force, streams, interruption });
+  const file = await openForResults({ path, force: force === true, streams, interruption });
   const line = progress.show(() => `Exported ${written ?? 0}`);
   let exported: number;
   try {
     const found = untilInterrupted(pages, interruption, () => (written === undefined ? sofar() : ''));
-    exported = await run(found, async (text, count) => {
+    exported = await writeLines(found, lines, async (text, count) => {
       written ??= 0; // the file has been replaced from here on
       await file.write(text);
       written = count;
@@ -63,4 +65,20 @@ export async function exportToFile<Page>(
     { title: 'Written to', cell: (item) => item.file },
     { title: 'Entries', cell: (item) => item.exported },
   ]);
+}
+
+/** @param write Writes a page; `count` is the number of items with it. */
+async function writeLines<T>(
+  pages: AsyncIterable<readonly T[]>,
+  { line, header = '' }: Lines<T>,
+  write: (text: string, count: number) => Promise<void>,
+): Promise<number> {
+  let before = header;
+  let count = 0;
+  for await (const items of pages) {
+    count += items.length;
+    await write(before + items.map(line).join(''), count);
+    before = '';
+  }
+  return count;
 }

@@ -2,9 +2,8 @@
 
 import type { CommandContext } from '../command-context.ts';
 import type { UsageView } from '../views/payments/usage.ts';
-import { csvLine } from './csv.ts';
-import { exportToFile, type WriteEntries } from './export-to-file.ts';
-import { printableJson } from './printable.ts';
+import { type CsvColumns, csvLines } from './csv.ts';
+import { exportLines, JSON_LINES } from './export-to-file.ts';
 import { type UsageFilter, usagePages } from './usage-pages.ts';
 
 export const USAGE_FORMATS = ['csv', 'jsonl'] as const;
@@ -19,37 +18,13 @@ export type ExportOptions = UsageFilter & {
 
 export async function exportUsage(
   commandContext: Pick<CommandContext, 'progress' | 'out' | 'hub' | 'streams' | 'interruption'>,
-  options: ExportOptions,
+  { format, out, force, ...filter }: ExportOptions,
 ): Promise<void> {
-  const { format, out: path, force, ...filter } = options;
-  const found = usagePages(commandContext.hub, filter);
-  if (path === undefined) {
-    await writeAll(found, format, commandContext.out.text);
-    return;
-  }
-  await exportToFile(commandContext, { path, force: force === true }, found, (pages, write) =>
-    writeAll(pages, format, write),
-  );
+  const lines = format === 'csv' ? csvLines(CSV_COLUMNS) : JSON_LINES;
+  await exportLines(commandContext, { out, force }, usagePages(commandContext.hub, filter)(), lines);
 }
 
-/** Writes page by page and reports the number of entries so far. Returns the total. */
-async function writeAll(
-  pages: AsyncIterable<readonly UsageView[]>,
-  format: Format,
-  write: WriteEntries,
-): Promise<number> {
-  const line = format === 'csv' ? csvOf : (entry: UsageView) => `${printableJson(entry)}\n`;
-  let header = format === 'csv' ? csvLine(Object.keys(CSV_COLUMNS)) : '';
-  let count = 0;
-  for await (const entries of pages) {
-    count += entries.length;
-    await write(header + entries.map(line).join(''), count);
-    header = '';
-  }
-  return count;
-}
-
-const CSV_COLUMNS: Readonly<Record<string, (entry: UsageView) => string>> = {
+const CSV_COLUMNS: CsvColumns<UsageView> = {
   usageLogId: (entry) => entry.usageLogId,
   sessionId: (entry) => entry.sessionId,
   slot: (entry) => entry.slot,
@@ -70,7 +45,3 @@ const CSV_COLUMNS: Readonly<Record<string, (entry: UsageView) => string>> = {
   receivedMinorUnits: (entry) => (entry.received ? String(entry.received.minorUnits) : ''),
   receivedCurrency: (entry) => entry.received?.currency ?? '',
 };
-
-function csvOf(entry: UsageView): string {
-  return csvLine(Object.values(CSV_COLUMNS).map((cell) => cell(entry)));
-}

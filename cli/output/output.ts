@@ -12,6 +12,8 @@ export type ListOptions = {
    * early.
    */
   readonly ofChange?: boolean;
+  /** A note for an empty list. */
+  readonly none?: string;
   /** In JSON: the members of the enclosing object that hold the array and the number of items. */
   readonly within?: { readonly items: string; readonly count: string };
 };
@@ -20,12 +22,12 @@ export type ListOptions = {
 export type Output = {
   /** Prints one result: a JSON object, or as text a line for each column that has a value. */
   record<T extends object>(item: T, columns: readonly Column<T>[]): Promise<void>;
-  /** Prints pages of results as they arrive: one JSON array, or one table. Returns the number of items. */
+  /** Prints pages of results as they arrive: one JSON array, or one table. */
   list<T extends object>(
     pages: Pages<T>,
     columns: readonly Column<T>[],
     options?: ListOptions,
-  ): Promise<number>;
+  ): Promise<void>;
   /** Prints raw text. */
   text(piece: string): Promise<void>;
   /**
@@ -53,21 +55,23 @@ export function createOutput(
   const stdout = { stream: out, progress, mayLeave: true };
   const whole = { ...stdout, mayLeave: false };
   const bold = (text: string) => styleText('bold', text, { stream: out }); // plain text without a terminal and with NO_COLOR
+  const note = (text: string): void => {
+    progress.clear();
+    if (!json()) stderr.write(`${printable(text)}\n`);
+  };
   return {
     json,
-    note: (text) => {
-      progress.clear();
-      if (!json()) stderr.write(`${printable(text)}\n`);
-    },
+    note,
     record: async (item, columns) => {
       if (json()) return write(whole, `${printableJson(item, 2)}\n`);
       const lines = recordLines(item, columns).map(({ title, value }) => `${bold(title)}  ${value}\n`);
       return write(whole, lines.join(''));
     },
     text: (piece) => write(stdout, piece),
-    list: (pages, columns, { ofChange = false, within } = {}) => {
+    list: async (pages, columns, { ofChange = false, none, within } = {}) => {
       const printer = ofChange ? whole : stdout;
-      return json() ? jsonArray(printer, pages, within) : table(printer, pages, columns, bold);
+      const count = await (json() ? jsonArray(printer, pages, within) : table(printer, pages, columns, bold));
+      if (count === 0 && none !== undefined) note(none);
     },
   };
 }

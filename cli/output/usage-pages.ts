@@ -1,26 +1,22 @@
 // Reads the usage log page by page.
 
 import type { Hub } from '../connect/connection.ts';
-import { pages } from '../connect/pages.ts';
+import { readPages } from '../connect/pages.ts';
 import { checkPeriod, timestampOf } from '../parse/parse-time.ts';
-import { type UsageView, usageView } from '../views/payments/usage.ts';
+import { usageView } from '../views/payments/usage.ts';
 
-export type UsageFilter = { readonly slot?: string; readonly from?: Date; readonly to?: Date };
+export type UsageFilter = {
+  readonly slot?: string | undefined;
+  readonly from?: Date | undefined;
+  readonly to?: Date | undefined;
+};
 
-/** Reads newest first, with one page in memory at a time; at most `max` entries. */
-export function usagePages(
-  { paymentAdmin }: Pick<Hub, 'paymentAdmin'>,
-  { slot, from, to }: UsageFilter,
-  max?: number,
-): AsyncGenerator<readonly UsageView[]> {
+/** Reads newest first, with one page in memory at a time. @throws CliError (usage) for an empty period */
+export function usagePages({ paymentAdmin }: Pick<Hub, 'paymentAdmin'>, { slot, from, to }: UsageFilter) {
   checkPeriod(from, to);
-  const wanted = {
-    ...(slot !== undefined && { slot }),
-    ...(from !== undefined && { settledFrom: timestampOf(from) }),
-    ...(to !== undefined && { settledTo: timestampOf(to) }),
-  };
-  return pages(async (page) => {
-    const { usageLogs, nextPageToken } = await paymentAdmin.listUsageLogs({ ...wanted, ...page });
-    return { items: usageLogs.map(usageView), next: nextPageToken };
-  }, max);
+  const wanted = { slot, settledFrom: from && timestampOf(from), settledTo: to && timestampOf(to) };
+  return readPages(
+    (page) => paymentAdmin.listUsageLogs({ ...wanted, ...page }),
+    ({ usageLogs }) => usageLogs.map(usageView),
+  );
 }

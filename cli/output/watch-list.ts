@@ -21,8 +21,8 @@ export type Listing<T> = {
   readonly columns: readonly Column<T>[];
   /** Identifies an item across changes. */
   readonly id: (item: T) => string;
-  /** Whether new items come first. Otherwise they are inserted in their place. */
-  readonly newestFirst: boolean;
+  /** Whether new items come first, as by default. Otherwise they are inserted in their place. */
+  readonly newestFirst?: boolean;
   /** Text for an empty list. */
   readonly none: string;
 };
@@ -42,12 +42,8 @@ export async function printList<T extends object>(
   { pages, ...listing }: Listing<T>,
   { max, watch, interval = 2 }: ListingOptions,
 ): Promise<void> {
-  const { out } = commandContext;
-  if (!watch) {
-    const count = await out.list(pages(max), listing.columns);
-    if (count === 0) out.note(listing.none);
-    return;
-  }
+  const { columns, none } = listing;
+  if (!watch) return commandContext.out.list(pages(max), columns, { none });
   const look = async (): Promise<T[]> => {
     const items: T[] = [];
     for await (const page of pages(max ?? LOOKED_AT)) items.push(...page);
@@ -94,7 +90,7 @@ type Show<T> = {
 /** Prints a line for each item, oldest first, then for each new or changed item. */
 function changes<T extends object>(
   { out }: CommandContext,
-  { columns, id, newestFirst }: Watched<T>,
+  { columns, id, newestFirst = true }: Watched<T>,
 ): Show<T> {
   const known = new Map<string, string>();
   const table = createTable(columns);

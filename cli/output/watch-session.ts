@@ -2,7 +2,6 @@
 import { unconfirmedText } from '../../lib/presentation/session-timeline.ts';
 import type { CommandContext } from '../command-context.ts';
 import { NO_DEADLINE } from '../connect/call-options.ts';
-import { requireField } from '../connect/require-field.ts';
 import { retryWhileDown } from '../connect/retry-while-down.ts';
 import { CliError, EXIT } from '../errors/failure.ts';
 import { shortTime } from '../views/cells.ts';
@@ -39,7 +38,7 @@ export async function watchSession(
       const call = { ...NO_DEADLINE, signal: done.signal };
       for await (const { session } of commandContext.hub.payments.watchChargeSession({ sessionId }, call)) {
         answered();
-        if (await print(chargeSessionView(requireField(session, 'session')))) return;
+        if (await print(chargeSessionView(session))) return;
       }
       throw new CliError('stream_ended', EXIT.unreachable, 'The hub ended the stream of changes.');
     });

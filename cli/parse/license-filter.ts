@@ -1,10 +1,12 @@
 // The options that choose licenses, of `license list` and of commands for many licenses.
+
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ListLicensesRequestSchema } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { LICENSE_STATES } from '../../lib/presentation/words.ts';
 import { parsePair, parseText } from './parse-number.ts';
 import { parseBound, timestampOf } from './parse-time.ts';
+import { present } from './present.ts';
 
 export type FilterOptions = {
   readonly app?: string;
@@ -52,21 +54,21 @@ export function addFilter(command: Command, metadata: '--metadata' | '--with-met
 export function readFilter(options: FilterOptions): LicenseFilter {
   const { app, state, hint, customerId, customer, customerEmail, customerRef, withMetadata } = options;
   const { expiresBefore, expiresAfter, activeSince, inactiveSince, search } = options;
-  return {
-    ...(app !== undefined && { app }),
-    ...(state !== undefined && { state: LICENSE_STATES[state] }),
-    ...(hint !== undefined && { keyHint: hint }),
-    ...(customerId !== undefined && { customerId }),
-    ...(customer !== undefined && { customer }),
-    ...(customerEmail !== undefined && { customerEmail }),
-    ...(customerRef !== undefined && { externalRef: customerRef }),
-    ...(withMetadata !== undefined && { metadata: withMetadata }),
-    ...(expiresBefore && { expiresBefore: timestampOf(expiresBefore) }),
-    ...(expiresAfter && { expiresAfter: timestampOf(expiresAfter) }),
-    ...(activeSince !== undefined && { activeSince }),
-    ...(inactiveSince !== undefined && { inactiveSince }),
-    ...(search !== undefined && { search }),
-  };
+  return present({
+    app,
+    state: state && LICENSE_STATES[state],
+    keyHint: hint,
+    customerId,
+    customer,
+    customerEmail,
+    externalRef: customerRef,
+    metadata: withMetadata,
+    expiresBefore: expiresBefore && timestampOf(expiresBefore),
+    expiresAfter: expiresAfter && timestampOf(expiresAfter),
+    activeSince,
+    inactiveSince,
+    search,
+  });
 }
 
 /** Parses a day in UTC. @throws InvalidArgumentError */

@@ -56,7 +56,7 @@ export async function reconcile(commandContext: CommandContext, options: Reconci
   let compared = 0;
   const line = commandContext.progress.show(() => `Compared ${compared} entries`);
   try {
-    for await (const entries of usagePages(commandContext.hub, filter)) {
+    for await (const entries of usagePages(commandContext.hub, filter)()) {
       for (const entry of entries) {
         if (profile.gateway !== undefined && entry.gateway !== profile.gateway) continue;
         compareEntry(comparison, index, entry, { ...period, fees: options.fees });

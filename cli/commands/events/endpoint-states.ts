@@ -81,5 +81,5 @@ async function printEndpoint(
   { out }: CommandContext,
   { endpoint }: { readonly endpoint?: Endpoint | undefined },
 ): Promise<void> {
-  await out.record(endpointView(requireField(endpoint, 'endpoint')), ENDPOINT_FIELDS);
+  await out.record(endpointView(endpoint), ENDPOINT_FIELDS);
 }

@@ -54,7 +54,7 @@ export function addUpdateVerb(endpoint: Command, { hub, out }: CommandContext): 
       } = requireField(reply.endpoint, 'endpoint');
       const settings = { url, events: types, apps, slots, includeKeys, description, ...changed };
       const { endpoint: found } = await hub.events.updateEndpoint({ endpointId, settings });
-      await out.record(endpointView(requireField(found, 'endpoint')), ENDPOINT_FIELDS);
+      await out.record(endpointView(found), ENDPOINT_FIELDS);
     });
 }
 

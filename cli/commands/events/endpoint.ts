@@ -2,7 +2,6 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
-import { requireField } from '../../connect/require-field.ts';
 import { CliError, EXIT } from '../../errors/failure.ts';
 import {
   DELIVERIES_TO_ENDPOINT_COLUMNS,
@@ -50,10 +49,10 @@ function addListVerb(endpoint: Command, { hub, out }: CommandContext): void {
     prints: { document: ENDPOINTS },
   }).action(async () => {
     const { endpoints } = await hub.events.listEndpoints({});
-    const count = await out.list([endpoints.map(endpointView)], ENDPOINT_COLUMNS, {
+    await out.list([endpoints.map(endpointView)], ENDPOINT_COLUMNS, {
       within: { items: 'endpoints', count: 'count' },
+      none: 'No endpoints yet. Add one with `hubctl endpoint add`.',
     });
-    if (count === 0) out.note('No endpoints yet. Add one with `hubctl endpoint add`.');
   });
 }
 
@@ -71,7 +70,7 @@ function addShowVerb(endpoint: Command, { hub, out }: CommandContext): void {
         hub.events.listDeliveries({ endpointId, pageSize: SHOWN_DELIVERIES }),
       ]);
       const deliveries = listed.deliveries.map(deliveryView);
-      const view = { ...endpointView(requireField(found.endpoint, 'endpoint')), deliveries };
+      const view = { ...endpointView(found.endpoint), deliveries };
       await out.record(view, ENDPOINT_FIELDS);
       if (out.json()) return;
       if (deliveries.length > 0) await out.text('\n');
@@ -90,7 +89,7 @@ function addTestVerb(endpoint: Command, { hub, out }: CommandContext): void {
     .argument('<endpointId>', 'the endpoint, whe_…')
     .action(async (endpointId: string) => {
       const { delivery } = await hub.events.testEndpoint({ endpointId });
-      const view = deliveryView(requireField(delivery, 'delivery'));
+      const view = deliveryView(delivery);
       await out.record(view, DELIVERY_FIELDS);
       if (view.state === 'delivered') return;
       const why = view.problem ?? `the endpoint answered with status ${view.responseStatus}`;

@@ -2,8 +2,7 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
-import { pages } from '../../connect/pages.ts';
-import { requireField } from '../../connect/require-field.ts';
+import { readPages } from '../../connect/pages.ts';
 import { EXPORTED } from '../../output/export-to-file.ts';
 import { printableJson } from '../../output/printable.ts';
 import { addFormat, type FormatOptions, printTableOrCsv } from '../../output/table-or-csv.ts';
@@ -63,23 +62,15 @@ function addListVerb(event: Command, commandContext: CommandContext): void {
     .option('--app <app>', 'only of this app')
     .option('--slot <slot>', 'only of this slot');
   addFormat(listing, 'the events').action(async (options: ListOptions) => {
-    const { type = [], object, app, slot, max } = options;
-    const find = async () => {
-      const wanted = {
-        types: type,
-        ...(object !== undefined && { object }),
-        ...(app !== undefined && { app }),
-        ...(slot !== undefined && { slot }),
-      };
-      const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const reply = await hub.events.listEvents({ ...wanted, ...page });
-        return { items: reply.events.map(eventView), next: reply.nextPageToken };
-      };
-      return pages(fetchPage, max);
-    };
+    const { type = [], object, app, slot } = options;
+    const wanted = { types: type, object, app, slot };
+    const pages = readPages(
+      (page) => hub.events.listEvents({ ...wanted, ...page }),
+      ({ events }) => events.map(eventView),
+    );
     const within = { items: 'events', count: 'count' };
-    const printed = { columns: EVENT_COLUMNS, csv: EVENT_CSV, none: 'No event matches.', within };
-    await printTableOrCsv(commandContext, find, printed, options);
+    const printed = { pages, columns: EVENT_COLUMNS, csv: EVENT_CSV, none: 'No event matches.', within };
+    await printTableOrCsv(commandContext, printed, options);
   });
 }
 
@@ -95,7 +86,7 @@ function addShowVerb(event: Command, { hub, out }: CommandContext): void {
     .action(async (eventId: string) => {
       const reply = await hub.events.getEvent({ eventId });
       const deliveries = reply.deliveries.map(deliveryView);
-      const view = { ...eventWithDataView(requireField(reply.event, 'event')), deliveries };
+      const view = { ...eventWithDataView(reply.event), deliveries };
       await out.record(view, EVENT_FIELDS);
       if (out.json()) return;
       if (view.data !== undefined) await out.text(`\n${printableJson(view.data, 2)}\n`);
@@ -116,7 +107,7 @@ function addReplayVerb(event: Command, { hub, out }: CommandContext): void {
     .requiredOption('--endpoint <endpointId>', 'the endpoint, whe_…')
     .action(async (eventId: string, { endpoint }: { endpoint: string }) => {
       const { delivery } = await hub.events.replayEvent({ eventId, endpointId: endpoint });
-      await out.record(deliveryView(requireField(delivery, 'delivery')), DELIVERY_FIELDS);
+      await out.record(deliveryView(delivery), DELIVERY_FIELDS);
       out.note(`See the result with: hubctl event show ${eventId}`);
     });
 }

@@ -3,8 +3,7 @@ import type { Command } from 'commander';
 import type { App } from '../../../gen/hub/license/v1/license_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
-import { pages } from '../../connect/pages.ts';
-import { requireField } from '../../connect/require-field.ts';
+import { readPages } from '../../connect/pages.ts';
 import { usageError } from '../../errors/failure.ts';
 import { requireYes } from '../../parse/confirm.ts';
 import { parseInteger, parseSeats, parseText } from '../../parse/parse-number.ts';
@@ -129,12 +128,11 @@ function addListVerb(app: Command, commandContext: CommandContext): void {
   })
     .addOption(maxOption())
     .action(async ({ max }: { max?: number }) => {
-      const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const { apps, nextPageToken } = await hub.admin.listApps(page);
-        return { items: apps.map(appView), next: nextPageToken };
-      };
-      const count = await out.list(pages(fetchPage, max), APP_COLUMNS);
-      if (count === 0) out.note('No apps yet. Create one with `hubctl app create`.');
+      const found = readPages(
+        (page) => hub.admin.listApps(page),
+        ({ apps }) => apps.map(appView),
+      );
+      await out.list(found(max), APP_COLUMNS, { none: 'No apps yet. Create one with `hubctl app create`.' });
     });
 }
 
@@ -205,7 +203,7 @@ function addSeedVerb(app: Command, commandContext: CommandContext): void {
 }
 
 async function printApp({ out }: CommandContext, message: App | undefined): Promise<void> {
-  const view = appView(requireField(message, 'app'));
+  const view = appView(message);
   await out.record(view, APP_FIELDS);
   if (out.json()) return;
   await out.text('\n');

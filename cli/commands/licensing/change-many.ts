@@ -75,8 +75,8 @@ export async function changeMany(
   change: ManyChange,
 ): Promise<void> {
   const { out } = commandContext;
-  const find = async () => licensePages(commandContext.hub, readFilter(options));
-  const found = await findAll(commandContext, find, counted);
+  const pages = licensePages(commandContext.hub, readFilter(options))();
+  const found = await findAll(commandContext, pages, counted);
   const [count, how] = [counted(found.length), change.how === '' ? '' : ` ${change.how}`];
   if (options.dryRun) {
     await out.list([found], LICENSE_COLUMNS);

@@ -1,12 +1,13 @@
 // hubctl customer: the people and companies that own licenses.
+
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
-import { pages } from '../../connect/pages.ts';
-import { requireField } from '../../connect/require-field.ts';
+import { readPages } from '../../connect/pages.ts';
 import { usageError } from '../../errors/failure.ts';
 import { requireYes } from '../../parse/confirm.ts';
 import { parsePair, parseText } from '../../parse/parse-number.ts';
+import { present } from '../../parse/present.ts';
 import { collect, maxOption, yesOption } from '../../parse/shared-options.ts';
 import {
   CUSTOMER,
@@ -66,11 +67,11 @@ function addCreateVerb(customer: Command, commandContext: CommandContext): void 
       const reply = await hub.customers.createCustomer({
         name,
         metadata,
-        ...(email !== undefined && { email }),
-        ...(externalRef !== undefined && { externalRef }),
-        ...(idempotencyKey !== undefined && { idempotencyKey }),
+        email,
+        externalRef,
+        idempotencyKey,
       });
-      await out.record(customerView(requireField(reply.customer, 'customer')), CUSTOMER_FIELDS);
+      await out.record(customerView(reply.customer), CUSTOMER_FIELDS);
     });
 }
 
@@ -89,20 +90,15 @@ function addListVerb(customer: Command, commandContext: CommandContext): void {
     .option('--app <app>', 'only with a license of this app')
     .addOption(maxOption())
     .action(async ({ app, search, email, externalRef, max }: ListOptions) => {
-      const wanted = {
-        ...(app !== undefined && { app }),
-        ...(search !== undefined && { search }),
-        ...(email !== undefined && { email }),
-        ...(externalRef !== undefined && { externalRef }),
-      };
-      const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const reply = await hub.customers.listCustomers({ ...wanted, ...page });
-        return { items: reply.customers.map(customerView), next: reply.nextPageToken };
-      };
-      const count = await out.list(pages(fetchPage, max), CUSTOMER_COLUMNS, {
+      const wanted = { app, search, email, externalRef };
+      const found = readPages(
+        (page) => hub.customers.listCustomers({ ...wanted, ...page }),
+        ({ customers }) => customers.map(customerView),
+      );
+      await out.list(found(max), CUSTOMER_COLUMNS, {
         within: { items: 'customers', count: 'count' },
+        none: 'No customer matches.',
       });
-      if (count === 0) out.note('No customer matches.');
     });
 }
 
@@ -117,7 +113,7 @@ function addShowVerb(customer: Command, commandContext: CommandContext): void {
     .argument('<customerId>', 'the customer, cus_…')
     .action(async (customerId: string) => {
       const reply = await hub.customers.getCustomer({ customerId });
-      await out.record(customerView(requireField(reply.customer, 'customer')), CUSTOMER_FIELDS);
+      await out.record(customerView(reply.customer), CUSTOMER_FIELDS);
     });
 }
 
@@ -142,15 +138,14 @@ function addUpdateVerb(customer: Command, commandContext: CommandContext): void 
       const { name, email, externalRef, metadata = {} } = options;
       const paths = changedPaths(options);
       if (paths.length === 0) throw usageError('Give at least one field to change, such as --name.');
-      const reply = await hub.customers.updateCustomer({
+      const request = {
         customerId,
         updateMask: { paths },
         metadata,
-        ...(name !== undefined && { name }),
-        ...(email !== undefined && { email }),
-        ...(externalRef !== undefined && { externalRef }),
-      });
-      await out.record(customerView(requireField(reply.customer, 'customer')), CUSTOMER_FIELDS);
+        ...present({ name, email, externalRef }),
+      };
+      const reply = await hub.customers.updateCustomer(request);
+      await out.record(customerView(reply.customer), CUSTOMER_FIELDS);
     });
 }
 
@@ -181,9 +176,7 @@ function addEraseVerb(customer: Command, commandContext: CommandContext): void {
     .addOption(yesOption())
     .action(async (customerId: string, { yes }: { yes?: true }) => {
       const question = async () => {
-        const { name, email } = customerView(
-          requireField((await hub.customers.getCustomer({ customerId })).customer, 'customer'),
-        );
+        const { name, email } = customerView((await hub.customers.getCustomer({ customerId })).customer);
         const who = email === undefined ? name : `${name} (${email})`;
         const sessions = email === undefined ? '' : ', also in the charge sessions with this email';
         return [
@@ -194,6 +187,6 @@ function addEraseVerb(customer: Command, commandContext: CommandContext): void {
       };
       await requireYes(commandContext, { yes, verb: 'erase', question, otherwise: 'Nothing was erased.' });
       const reply = await hub.customers.eraseCustomer({ customerId });
-      await out.record(customerView(requireField(reply.customer, 'customer')), CUSTOMER_FIELDS);
+      await out.record(customerView(reply.customer), CUSTOMER_FIELDS);
     });
 }

@@ -2,7 +2,6 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
-import { requireField } from '../../connect/require-field.ts';
 import { requireYes } from '../../parse/confirm.ts';
 import { yesOption } from '../../parse/shared-options.ts';
 import {
@@ -23,8 +22,9 @@ export function addKeySecretVerbs(key: Command, commandContext: CommandContext):
     prints: { document: json.list(KEY_SECRET) },
   }).action(async () => {
     const { keySecrets } = await hub.admin.listKeySecrets({});
-    const count = await out.list([keySecrets.map(keySecretView)], KEY_SECRET_COLUMNS);
-    if (count === 0) out.note('There is no secret yet. The hub creates one with the first license.');
+    await out.list([keySecrets.map(keySecretView)], KEY_SECRET_COLUMNS, {
+      none: 'There is no secret yet. The hub creates one with the first license.',
+    });
   });
 
   addVerb(key, 'rotate-secret', {
@@ -43,6 +43,6 @@ export function addKeySecretVerbs(key: Command, commandContext: CommandContext):
         otherwise: 'Nothing was rotated.',
       });
       const { keySecret } = await hub.admin.rotateKeySecret({});
-      await out.record(keySecretView(requireField(keySecret, 'key secret')), KEY_SECRET_FIELDS);
+      await out.record(keySecretView(keySecret), KEY_SECRET_FIELDS);
     });
 }

@@ -2,7 +2,6 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
-import { requireField } from '../../connect/require-field.ts';
 import { requireYes } from '../../parse/confirm.ts';
 import { parseText } from '../../parse/parse-number.ts';
 import { yesOption } from '../../parse/shared-options.ts';
@@ -57,9 +56,7 @@ function addRekeyVerb(license: Command, commandContext: CommandContext): void {
     )
     .action(async (licenseId: string, { yes, idempotencyKey }: RekeyOptions) => {
       const question = async () => {
-        const before = licenseView(
-          requireField((await hub.admin.getLicense({ licenseId })).license, 'license'),
-        );
+        const before = licenseView((await hub.admin.getLicense({ licenseId })).license);
         const owner = before.customer === undefined ? '' : ` of ${before.customer}`;
         return (
           `Replace the key of the ${before.state} ${before.app} license ${licenseId}${owner}? The key that ends ` +
@@ -72,10 +69,7 @@ function addRekeyVerb(license: Command, commandContext: CommandContext): void {
         question,
         otherwise: 'The key was not replaced.',
       });
-      const reply = await hub.admin.rekeyLicense({
-        licenseId,
-        ...(idempotencyKey !== undefined && { idempotencyKey }),
-      });
+      const reply = await hub.admin.rekeyLicense({ licenseId, idempotencyKey });
       await out.record(issuedView(reply), ISSUED_FIELDS);
       if (reply.licenseKey === '') {
         out.note(`The key was replaced again since then. \`hubctl license key ${licenseId}\` shows it.`);

@@ -33,12 +33,10 @@ export function addListVerb(license: Command, commandContext: CommandContext): v
     },
   });
   addFormat(addFilter(listing, '--metadata'), 'the licenses').action(async (options: ListOptions) => {
-    const { metadata, max } = options;
-    const find = async () => {
-      const filter = readFilter({ ...options, ...(metadata && { withMetadata: metadata }) });
-      return licensePages(hub, filter, max);
-    };
-    const printed = { columns: LICENSE_COLUMNS, csv: LICENSE_CSV, none: 'No license matches.' };
-    await printTableOrCsv(commandContext, find, printed, options);
+    const { metadata, ...rest } = options;
+    const filter = readFilter({ ...rest, ...(metadata && { withMetadata: metadata }) });
+    const pages = licensePages(hub, filter);
+    const printed = { pages, columns: LICENSE_COLUMNS, csv: LICENSE_CSV, none: 'No license matches.' };
+    await printTableOrCsv(commandContext, printed, options);
   });
 }

@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
-import { requireField } from '../../connect/require-field.ts';
 import { requireYes } from '../../parse/confirm.ts';
 import { parseCount } from '../../parse/parse-number.ts';
 import { yesOption } from '../../parse/shared-options.ts';
@@ -134,9 +133,7 @@ async function confirmStop(
   { yes, verb, done }: Stop,
 ): Promise<void> {
   const question = async () => {
-    const before = licenseView(
-      requireField((await commandContext.hub.admin.getLicense({ licenseId })).license, 'license'),
-    );
+    const before = licenseView((await commandContext.hub.admin.getLicense({ licenseId })).license);
     const owner = before.customer === undefined ? '' : ` of ${before.customer}`;
     const verbAtStart = verb.replace(/^./, (letter) => letter.toUpperCase());
     return `${verbAtStart} the ${before.state} ${before.app} license ${licenseId}${owner}, ${before.seatsUsed} seats in use?`;
@@ -148,5 +145,5 @@ async function printLicense(
   { out }: CommandContext,
   { license }: { readonly license?: License | undefined },
 ): Promise<void> {
-  await out.record(licenseView(requireField(license, 'license')), LICENSE_FIELDS);
+  await out.record(licenseView(license), LICENSE_FIELDS);
 }

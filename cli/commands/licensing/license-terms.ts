@@ -9,7 +9,6 @@ import type {
 import { type CalendarPeriod, periodText } from '../../../lib/presentation/calendar.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
-import { requireField } from '../../connect/require-field.ts';
 import { usageError } from '../../errors/failure.ts';
 import { parseExpiry } from '../../parse/parse-expiry.ts';
 import {
@@ -85,7 +84,7 @@ export function addUpdateVerb(license: Command, commandContext: CommandContext):
     }
     const reply = await hub.admin.updateLicense({ ...change, licenseId, ...onceFor(options) });
     const { seatsOverLimit } = reply;
-    const view = { ...licenseView(requireField(reply.license, 'license')), seatsOverLimit };
+    const view = { ...licenseView(reply.license), seatsOverLimit };
     await out.record(view, UPDATED_LICENSE_FIELDS);
   });
 }
@@ -160,7 +159,7 @@ export function addRenewVerb(license: Command, commandContext: CommandContext): 
       });
     }
     const reply = await hub.admin.renewLicense({ licenseId, extension, ...onceFor(options) });
-    await out.record(licenseView(requireField(reply.license, 'license')), LICENSE_FIELDS);
+    await out.record(licenseView(reply.license), LICENSE_FIELDS);
   });
 }
 
@@ -184,7 +183,7 @@ function onceFor({ idempotencyKey, expectedVersion }: Once, licenseId?: string) 
     ...(idempotencyKey !== undefined && {
       idempotencyKey: licenseId === undefined ? idempotencyKey : `${idempotencyKey}:${licenseId}`,
     }),
-    ...(expectedVersion !== undefined && { expectedTermsVersion: expectedVersion }),
+    expectedTermsVersion: expectedVersion,
   };
 }
 

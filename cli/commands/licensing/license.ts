@@ -2,7 +2,6 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
-import { requireField } from '../../connect/require-field.ts';
 import { LICENSE, LICENSE_FIELDS, licenseView } from '../../views/licensing/license.ts';
 import { addLicenseKeyVerbs } from './license-key.ts';
 import { addListVerb } from './license-list.ts';
@@ -45,6 +44,6 @@ function addShowVerb(license: Command, { hub, out }: CommandContext): void {
     .argument('<licenseId>', 'the license, lic_…')
     .action(async (licenseId: string) => {
       const reply = await hub.admin.getLicense({ licenseId });
-      await out.record(licenseView(requireField(reply.license, 'license')), LICENSE_FIELDS);
+      await out.record(licenseView(reply.license), LICENSE_FIELDS);
     });
 }

@@ -2,7 +2,6 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
-import { requireField } from '../../connect/require-field.ts';
 import { parseLimit } from '../../parse/parse-number.ts';
 import { PROFILE, PROFILE_COLUMNS, PROFILE_FIELDS, profileView } from '../../views/licensing/profile.ts';
 import * as json from '../../views/schema.ts';
@@ -27,7 +26,7 @@ export function registerProfile(program: Command, { hub, out }: CommandContext):
     .argument('<limit...>', 'name=value; the value is a whole number or unlimited', parseLimit)
     .action(async (app: string, name: string, limits: Record<string, bigint>) => {
       const { limitProfile } = await hub.admin.setLimitProfile({ app, name, limits });
-      await out.record(profileView(requireField(limitProfile, 'limit profile')), PROFILE_FIELDS);
+      await out.record(profileView(limitProfile), PROFILE_FIELDS);
     });
 
   addVerb(profile, 'list', {
@@ -39,8 +38,8 @@ export function registerProfile(program: Command, { hub, out }: CommandContext):
     .argument('<app>', 'slug of the app')
     .action(async (app: string) => {
       const { limitProfiles } = await hub.admin.listLimitProfiles({ app });
-      const count = await out.list([limitProfiles.map(profileView)], PROFILE_COLUMNS);
-      if (count === 0)
-        out.note(`The app ${app} has no limit profiles. Create one with \`hubctl profile set\`.`);
+      await out.list([limitProfiles.map(profileView)], PROFILE_COLUMNS, {
+        none: `The app ${app} has no limit profiles. Create one with \`hubctl profile set\`.`,
+      });
     });
 }

@@ -2,11 +2,10 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
-import { pages } from '../../connect/pages.ts';
-import { requireField } from '../../connect/require-field.ts';
+import { readPages } from '../../connect/pages.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { maxOption } from '../../parse/shared-options.ts';
-import { SEAT, SEAT_COLUMNS, SEAT_FIELDS, type SeatView, seatView } from '../../views/licensing/seat.ts';
+import { SEAT, SEAT_COLUMNS, SEAT_FIELDS, seatView } from '../../views/licensing/seat.ts';
 import * as json from '../../views/schema.ts';
 
 export function registerSeat(program: Command, commandContext: CommandContext): void {
@@ -28,22 +27,20 @@ export function registerSeat(program: Command, commandContext: CommandContext): 
     .addOption(maxOption());
   addWatch(listing).action(
     async (licenseId: string, { all, ...options }: ListingOptions & { all?: true }) => {
-      const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const { seats, nextPageToken } = await hub.admin.listSeats({
-          licenseId,
-          includeReleased: all === true,
-          ...page,
-        });
-        return { items: seats.map(seatView), next: nextPageToken };
-      };
-      const listed = {
-        pages: (max: number | undefined) => pages(fetchPage, max),
-        columns: SEAT_COLUMNS,
-        id: (item: SeatView) => item.seatId,
-        newestFirst: true,
-        none: all ? 'The license never had a seat.' : 'No seat is taken. See released ones with --all.',
-      };
-      await printList(commandContext, listed, options);
+      const found = readPages(
+        (page) => hub.admin.listSeats({ licenseId, includeReleased: all === true, ...page }),
+        ({ seats }) => seats.map(seatView),
+      );
+      await printList(
+        commandContext,
+        {
+          pages: found,
+          columns: SEAT_COLUMNS,
+          id: (item) => item.seatId,
+          none: all ? 'The license never had a seat.' : 'No seat is taken. See released ones with --all.',
+        },
+        options,
+      );
     },
   );
 
@@ -57,6 +54,6 @@ export function registerSeat(program: Command, commandContext: CommandContext): 
     .argument('<seatId>', 'the seat, seat_…')
     .action(async (seatId: string) => {
       const reply = await hub.admin.releaseSeat({ seatId });
-      await out.record(seatView(requireField(reply.seat, 'seat')), SEAT_FIELDS);
+      await out.record(seatView(reply.seat), SEAT_FIELDS);
     });
 }

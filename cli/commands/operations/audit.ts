@@ -1,16 +1,18 @@
 // hubctl audit: the audit log and the verification of its chain.
+
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { ACTOR_KINDS } from '../../../lib/presentation/words.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
-import { pages } from '../../connect/pages.ts';
+import { readPages } from '../../connect/pages.ts';
 import { CliError, EXIT } from '../../errors/failure.ts';
 import { type ExportOptions, exportAudit } from '../../output/export-audit.ts';
 import { EXPORTED } from '../../output/export-to-file.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { requireYes } from '../../parse/confirm.ts';
 import { checkPeriod, timestampOf } from '../../parse/parse-time.ts';
+import { present } from '../../parse/present.ts';
 import { addOutFile, addPeriod, maxOption, yesOption } from '../../parse/shared-options.ts';
 import {
   type ActorKindName,
@@ -18,7 +20,6 @@ import {
   AUDIT_CHAIN_FIELDS,
   AUDIT_COLUMNS,
   AUDIT_ENTRY,
-  type AuditEntryView,
   auditChainView,
   auditEntryView,
   LINKED_AUDIT_ENTRY,
@@ -77,27 +78,24 @@ function addListVerb(audit: Command, commandContext: CommandContext): void {
   addWatch(addPeriod(listing, 'those').addOption(maxOption())).action(
     async ({ subject, actor, actorKind, tokenId, action, from, to, ...options }: ListOptions) => {
       checkPeriod(from, to);
-      const wanted = {
-        ...(subject !== undefined && { subject }),
-        ...(actor !== undefined && { actor }),
-        ...(actorKind !== undefined && { actorKind: ACTOR_KINDS[actorKind] }),
-        ...(tokenId !== undefined && { actorTokenId: tokenId }),
-        ...(action !== undefined && { action }),
-        ...(from && { since: timestampOf(from) }),
-        ...(to && { until: timestampOf(to) }),
-      };
-      const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const { entries, nextPageToken } = await hub.audit.listAuditEntries({ ...wanted, ...page });
-        return { items: entries.map(auditEntryView), next: nextPageToken };
-      };
-      const listed = {
-        pages: (max: number | undefined) => pages(fetchPage, max),
-        columns: AUDIT_COLUMNS,
-        id: (item: AuditEntryView) => item.auditEntryId,
-        newestFirst: true,
-        none: 'No change matches.',
-      };
-      await printList(commandContext, listed, options);
+      const wanted = present({
+        subject,
+        actor,
+        actorKind: actorKind && ACTOR_KINDS[actorKind],
+        actorTokenId: tokenId,
+        action,
+        since: from && timestampOf(from),
+        until: to && timestampOf(to),
+      });
+      const found = readPages(
+        (page) => hub.audit.listAuditEntries({ ...wanted, ...page }),
+        ({ entries }) => entries.map(auditEntryView),
+      );
+      await printList(
+        commandContext,
+        { pages: found, columns: AUDIT_COLUMNS, id: (item) => item.auditEntryId, none: 'No change matches.' },
+        options,
+      );
     },
   );
 }

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { ROLES } from '../../../lib/presentation/words.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
-import { pages } from '../../connect/pages.ts';
+import { readPages } from '../../connect/pages.ts';
 import { requireField } from '../../connect/require-field.ts';
 import { PartialFailure } from '../../errors/failure.ts';
 import { requireYes } from '../../parse/confirm.ts';
@@ -66,8 +66,8 @@ export function registerToken(program: Command, commandContext: CommandContext):
         role: ROLES[role],
         apps: app,
         slots: slot,
-        ...(expires && { expiresAt: timestampOf(expires) }),
-        ...(certificateSubject !== undefined && { certificateSubject }),
+        expiresAt: expires && timestampOf(expires),
+        certificateSubject,
       });
       const view = createdTokenView(requireField(reply.serviceToken, 'token'), reply.token);
       await out.record(view, CREATED_TOKEN_FIELDS).catch((error) => {
@@ -88,14 +88,11 @@ export function registerToken(program: Command, commandContext: CommandContext):
     .option('--all', 'include revoked and expired tokens')
     .addOption(maxOption())
     .action(async ({ all, max }: { all?: true; max?: number }) => {
-      const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const { serviceTokens, nextPageToken } = await hub.tokens.listTokens({
-          includeEnded: all === true,
-          ...page,
-        });
-        return { items: serviceTokens.map(tokenView), next: nextPageToken };
-      };
-      await out.list(pages(fetchPage, max), TOKEN_COLUMNS);
+      const found = readPages(
+        (page) => hub.tokens.listTokens({ includeEnded: all === true, ...page }),
+        ({ serviceTokens }) => serviceTokens.map(tokenView),
+      );
+      await out.list(found(max), TOKEN_COLUMNS);
     });
 
   addVerb(token, 'revoke', {
@@ -111,6 +108,6 @@ export function registerToken(program: Command, commandContext: CommandContext):
       const question = () => `Revoke the token ${tokenId}? This cannot be undone.`;
       await requireYes(commandContext, { yes, verb: 'revoke', question, otherwise: 'Nothing was revoked.' });
       const reply = await hub.tokens.revokeToken({ tokenId });
-      await out.record(tokenView(requireField(reply.serviceToken, 'token')), TOKEN_FIELDS);
+      await out.record(tokenView(reply.serviceToken), TOKEN_FIELDS);
     });
 }

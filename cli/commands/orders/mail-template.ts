@@ -5,7 +5,6 @@ import { codeOf } from '../../../lib/caught-error.ts';
 import { MAIL_KINDS } from '../../../lib/presentation/words.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
-import { requireField } from '../../connect/require-field.ts';
 import { usageError } from '../../errors/failure.ts';
 import { requireYes } from '../../parse/confirm.ts';
 import { yesOption } from '../../parse/shared-options.ts';
@@ -35,8 +34,9 @@ export function addListTemplatesVerb(mail: Command, { hub, out }: CommandContext
     .argument('<app>', 'slug of the app')
     .action(async (app: string) => {
       const { templates } = await hub.mails.listMailTemplates({ app });
-      const count = await out.list([templates.map(templateSummaryView)], TEMPLATE_COLUMNS);
-      if (count === 0) out.note(`The app ${app} has no templates: its mails use the built-in ones.`);
+      await out.list([templates.map(templateSummaryView)], TEMPLATE_COLUMNS, {
+        none: `The app ${app} has no templates: its mails use the built-in ones.`,
+      });
     });
 }
 
@@ -55,13 +55,9 @@ export function addShowTemplateVerb(mail: Command, { hub, out }: CommandContext)
     .addArgument(kindArgument())
     .addOption(languageOption('default: English'))
     .option('--html', 'print the HTML body only')
-    .action(async (app: string, kind: Kind, { language, html }: { language?: string; html?: true }) => {
-      const reply = await hub.mails.getMailTemplate({
-        app,
-        kind: MAIL_KINDS[kind],
-        ...(language !== undefined && { language }),
-      });
-      const view = templateView(requireField(reply.template, 'template'));
+    .action(async (app: string, kind: Kind, { language = '', html }: { language?: string; html?: true }) => {
+      const reply = await hub.mails.getMailTemplate({ app, kind: MAIL_KINDS[kind], language });
+      const view = templateView(reply.template);
       if (html === true && !out.json()) return out.text(view.html);
       await out.record(view, TEMPLATE_FIELDS);
       if (!out.json()) await out.text(`\n${view.text}`);
@@ -104,7 +100,7 @@ export function addSetTemplateVerb(mail: Command, { hub, out }: CommandContext):
         text,
         html,
       });
-      const view = templateView(requireField(reply.template, 'template'));
+      const view = templateView(reply.template);
       await out.record(view, TEMPLATE_FIELDS);
       if (!reply.changed) out.note('The app had this template already.');
       else

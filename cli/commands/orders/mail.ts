@@ -1,13 +1,14 @@
 // hubctl mail: the mails that customers get about their orders.
+
 import { type Command, Option } from 'commander';
 import { MAIL_KINDS, MAIL_STATES } from '../../../lib/presentation/words.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
-import { pages } from '../../connect/pages.ts';
-import { requireField } from '../../connect/require-field.ts';
+import { readPages } from '../../connect/pages.ts';
 import { CliError, EXIT, usageError } from '../../errors/failure.ts';
 import { EXPORTED } from '../../output/export-to-file.ts';
 import { addFormat, type FormatOptions, printTableOrCsv } from '../../output/table-or-csv.ts';
+import { present } from '../../parse/present.ts';
 import {
   MAIL,
   MAIL_COLUMNS,
@@ -71,21 +72,14 @@ function addListVerb(mail: Command, commandContext: CommandContext): void {
     .option('--order-id <order>', 'only of this order, ord_…, or of the order of this session, chs_…')
     .addOption(new Option('--state <state>', 'only in this state').choices(Object.keys(MAIL_STATES)));
   addFormat(listing, 'the mails').action(async (options: ListOptions) => {
-    const { app, orderId, state, max } = options;
-    const find = async () => {
-      const wanted = {
-        ...(app !== undefined && { app }),
-        ...(orderId !== undefined && { order: orderId }),
-        ...(state !== undefined && { state: MAIL_STATES[state] }),
-      };
-      const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const reply = await hub.mails.listMails({ ...wanted, ...page });
-        return { items: reply.mails.map(mailView), next: reply.nextPageToken };
-      };
-      return pages(fetchPage, max);
-    };
-    const printed = { columns: MAIL_COLUMNS, csv: MAIL_CSV, none: 'No mail matches.' };
-    await printTableOrCsv(commandContext, find, printed, options);
+    const { app, orderId, state } = options;
+    const wanted = present({ app, order: orderId, state: state && MAIL_STATES[state] });
+    const pages = readPages(
+      (page) => hub.mails.listMails({ ...wanted, ...page }),
+      ({ mails }) => mails.map(mailView),
+    );
+    const printed = { pages, columns: MAIL_COLUMNS, csv: MAIL_CSV, none: 'No mail matches.' };
+    await printTableOrCsv(commandContext, printed, options);
   });
 }
 
@@ -100,7 +94,7 @@ function addShowVerb(mail: Command, { hub, out }: CommandContext): void {
     .argument('<mailId>', 'the mail, mal_…')
     .action(async (mailId: string) => {
       const reply = await hub.mails.getMail({ mailId });
-      await out.record(mailView(requireField(reply.mail, 'mail')), MAIL_FIELDS);
+      await out.record(mailView(reply.mail), MAIL_FIELDS);
     });
 }
 
@@ -115,7 +109,7 @@ function addResendVerb(mail: Command, { hub, out }: CommandContext): void {
     .argument('<mailId>', 'the mail, mal_…')
     .action(async (mailId: string) => {
       const reply = await hub.mails.resendMail({ mailId });
-      await out.record(mailView(requireField(reply.mail, 'mail')), MAIL_FIELDS);
+      await out.record(mailView(reply.mail), MAIL_FIELDS);
       out.note(`See the result with: hubctl mail show ${mailId}`);
     });
 }
@@ -144,13 +138,10 @@ function addPreviewVerb(mail: Command, { hub, out }: CommandContext): void {
         throw usageError('Give either an order, or --app for sample data.');
       if (order !== undefined && kind !== undefined)
         throw usageError('--kind: the order determines it. Omit it.');
-      const reply = await hub.mails.previewMail({
-        ...(order !== undefined && { order }),
-        ...(app !== undefined && { app }),
-        ...(kind !== undefined && { kind: MAIL_KINDS[kind] }),
-        ...(language !== undefined && { language }),
-      });
-      const template = templateSummaryView(requireField(reply.template, 'template'));
+      const reply = await hub.mails.previewMail(
+        present({ order, app, kind: kind && MAIL_KINDS[kind], language }),
+      );
+      const template = templateSummaryView(reply.template);
       const view = { subject: reply.subject, text: reply.text, html: reply.html, template };
       if (out.json()) return out.record(view, []);
       if (html === true) return out.text(reply.html);
@@ -177,8 +168,7 @@ function addTestVerb(mail: Command, { hub, out }: CommandContext): void {
       const reply = await hub.mails.sendTestMail({
         app,
         to,
-        ...(kind !== undefined && { kind: MAIL_KINDS[kind] }),
-        ...(language !== undefined && { language }),
+        ...present({ kind: kind && MAIL_KINDS[kind], language }),
       });
       const view = testMailView(reply);
       await out.record(view, TEST_MAIL_FIELDS);

@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
-import { pages } from '../../connect/pages.ts';
+import { readPages } from '../../connect/pages.ts';
 import { requireField } from '../../connect/require-field.ts';
 import { parseCount, parseText } from '../../parse/parse-number.ts';
 import { parseCurrencies } from '../../parse/parse-price.ts';
@@ -76,7 +76,7 @@ function addCreateVerb(offer: Command, { hub, out }: CommandContext): void {
   addSaleOptions(addGrantOptions(create)).action(async ({ app, slug, grants, ...options }: CreateOptions) => {
     const terms = newTerms(grants, options);
     const reply = await hub.offers.createOffer({ app, slug, terms });
-    await out.record(offerView(requireField(reply.offer, 'offer')), OFFER_FIELDS);
+    await out.record(offerView(reply.offer), OFFER_FIELDS);
   });
 }
 
@@ -91,13 +91,14 @@ function addListVerb(offer: Command, { hub, out }: CommandContext): void {
     .option('--all', 'include archived offers')
     .addOption(maxOption())
     .action(async ({ app, all, max }: { app?: string; all?: true; max?: number }) => {
-      const wanted = { ...(app !== undefined && { app }), includeArchived: all === true };
-      const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const reply = await hub.offers.listOffers({ ...wanted, ...page });
-        return { items: reply.offers.map(offerView), next: reply.nextPageToken };
-      };
-      const count = await out.list(pages(fetchPage, max), OFFER_COLUMNS);
-      if (count === 0) out.note('No offers. Create one with `hubctl offer create`.');
+      const wanted = { app, includeArchived: all === true };
+      const found = readPages(
+        (page) => hub.offers.listOffers({ ...wanted, ...page }),
+        ({ offers }) => offers.map(offerView),
+      );
+      await out.list(found(max), OFFER_COLUMNS, {
+        none: 'No offers. Create one with `hubctl offer create`.',
+      });
     });
 }
 
@@ -112,7 +113,7 @@ function addShowVerb(offer: Command, { hub, out }: CommandContext): void {
     .option('--offer-version <n>', 'the version to show (default: the current one)', parseCount)
     .action(async (ref: string, { offerVersion = 0 }: { offerVersion?: number }) => {
       const reply = await hub.offers.getOffer({ offer: ref, version: offerVersion });
-      await out.record(offerView(requireField(reply.offer, 'offer')), OFFER_FIELDS);
+      await out.record(offerView(reply.offer), OFFER_FIELDS);
     });
 }
 
@@ -143,7 +144,7 @@ function addUpdateVerb(offer: Command, { hub, out }: CommandContext): void {
       const current = requireField((await hub.offers.getOffer({ offer: ref })).offer, 'offer');
       const terms = changedTerms(requireField(current.terms, 'terms'), options);
       const reply = await hub.offers.updateOffer({ offer: ref, terms, expectedVersion: current.version });
-      await out.record(offerView(requireField(reply.offer, 'offer')), OFFER_FIELDS);
+      await out.record(offerView(reply.offer), OFFER_FIELDS);
       if (!reply.changed) out.note('Nothing changed: the offer has these terms already.');
     });
 }
@@ -177,7 +178,7 @@ function addArchiveVerb(offer: Command, { hub, out }: CommandContext, verb: keyo
         verb === 'archive'
           ? await hub.offers.archiveOffer({ offer: ref })
           : await hub.offers.unarchiveOffer({ offer: ref });
-      await out.record(offerView(requireField(reply.offer, 'offer')), OFFER_FIELDS);
+      await out.record(offerView(reply.offer), OFFER_FIELDS);
       if (!reply.changed) out.note(unchanged);
     });
 }

@@ -1,12 +1,14 @@
 // The options that choose orders, of `order list` and `order retry`.
+
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Command } from 'commander';
 import type { ListOrdersRequestSchema } from '../../../gen/hub/order/v1/order_service_pb.ts';
 import type { Hub } from '../../connect/connection.ts';
-import { pages } from '../../connect/pages.ts';
+import { readPages } from '../../connect/pages.ts';
 import { checkPeriod, timestampOf } from '../../parse/parse-time.ts';
+import { present } from '../../parse/present.ts';
 import { addPeriod } from '../../parse/shared-options.ts';
-import { type OrderView, orderView } from '../../views/orders/order.ts';
+import { orderView } from '../../views/orders/order.ts';
 
 export type FilterOptions = {
   readonly app?: string;
@@ -39,25 +41,20 @@ export function addFilter(command: Command): Command {
 export function readFilter(options: FilterOptions): OrderFilter {
   const { app, offer, slot, customerId, license, from, to } = options;
   checkPeriod(from, to);
-  return {
-    ...(app !== undefined && { app }),
-    ...(offer !== undefined && { offer }),
-    ...(slot !== undefined && { slot }),
-    ...(customerId !== undefined && { customerId }),
-    ...(license !== undefined && { licenseId: license }),
-    ...(from !== undefined && { createdFrom: timestampOf(from) }),
-    ...(to !== undefined && { createdTo: timestampOf(to) }),
-  };
+  return present({
+    app,
+    offer,
+    slot,
+    customerId,
+    licenseId: license,
+    createdFrom: from && timestampOf(from),
+    createdTo: to && timestampOf(to),
+  });
 }
 
-export function orderPages(
-  { orders }: Pick<Hub, 'orders'>,
-  filter: OrderFilter,
-  max?: number,
-): AsyncIterable<readonly OrderView[]> {
-  const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-    const reply = await orders.listOrders({ ...filter, ...page });
-    return { items: reply.orders.map(orderView), next: reply.nextPageToken };
-  };
-  return pages(fetchPage, max);
+export function orderPages({ orders }: Pick<Hub, 'orders'>, filter: OrderFilter) {
+  return readPages(
+    (page) => orders.listOrders({ ...filter, ...page }),
+    (reply) => reply.orders.map(orderView),
+  );
 }

@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import { ORDER_STATES } from '../../../lib/presentation/words.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
-import { requireField } from '../../connect/require-field.ts';
 import { CliError, EXIT, usageError } from '../../errors/failure.ts';
 import { changeEach, findAll } from '../../interrupt/change-each.ts';
 import type { Column } from '../../output/table.ts';
@@ -69,7 +68,7 @@ export function addRetryVerb(order: Command, commandContext: CommandContext): vo
 
 async function retryOne({ hub, out }: CommandContext, id: string): Promise<void> {
   const reply = await hub.orders.retryOrder({ order: id });
-  const view = orderView(requireField(reply.order, 'order'));
+  const view = orderView(reply.order);
   await printOrder(out, view);
   if (view.state === 'fulfilled') return;
   throw stillBlocked(`The order is still blocked: ${view.reason}.`);
@@ -81,8 +80,8 @@ async function retryMany(
   options: RetryOptions,
 ): Promise<void> {
   const { hub, out } = commandContext;
-  const find = async () => orderPages(hub, { ...filter, state: ORDER_STATES.blocked });
-  const found = await findAll(commandContext, find, counted);
+  const pages = orderPages(hub, { ...filter, state: ORDER_STATES.blocked })();
+  const found = await findAll(commandContext, pages, counted);
   if (options.dryRun) {
     await out.list([found], ORDER_COLUMNS);
     out.note(`${counted(found.length)} would be retried. Nothing was changed.`);
@@ -104,9 +103,7 @@ async function retryMany(
     counted,
     done: 'fulfilled',
     change: async (id) => {
-      const { state, reason } = orderView(
-        requireField((await hub.orders.retryOrder({ order: id })).order, 'order'),
-      );
+      const { state, reason } = orderView((await hub.orders.retryOrder({ order: id })).order);
       if (state !== 'fulfilled') blocked.push({ orderId: id, code: BLOCKED, message: reason ?? state });
       return state === 'fulfilled';
     },

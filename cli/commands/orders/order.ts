@@ -1,11 +1,12 @@
 // hubctl order: what paid sessions bought.
+
 import { type Command, Option } from 'commander';
 import { ORDER_STATES } from '../../../lib/presentation/words.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
-import { requireField } from '../../connect/require-field.ts';
 import { EXPORTED } from '../../output/export-to-file.ts';
 import { addFormat, type FormatOptions, printTableOrCsv } from '../../output/table-or-csv.ts';
+import { present } from '../../parse/present.ts';
 import { ORDER, ORDER_COLUMNS, ORDER_CSV, orderView } from '../../views/orders/order.ts';
 import * as json from '../../views/schema.ts';
 import { addFilter, type FilterOptions, orderPages, readFilter } from './order-filter.ts';
@@ -44,10 +45,14 @@ function addListVerb(order: Command, commandContext: CommandContext): void {
     },
   }).addOption(new Option('--state <state>', 'only in this state').choices(Object.keys(ORDER_STATES)));
   addFormat(addFilter(listing), 'the orders').action(async ({ state, ...options }: ListOptions) => {
-    const filter = { ...readFilter(options), ...(state !== undefined && { state: ORDER_STATES[state] }) };
-    const find = async () => orderPages(hub, filter, options.max);
-    const printed = { columns: ORDER_COLUMNS, csv: ORDER_CSV, none: 'No order matches.' };
-    await printTableOrCsv(commandContext, find, printed, options);
+    const filter = { ...readFilter(options), ...present({ state: state && ORDER_STATES[state] }) };
+    const printed = {
+      pages: orderPages(hub, filter),
+      columns: ORDER_COLUMNS,
+      csv: ORDER_CSV,
+      none: 'No order matches.',
+    };
+    await printTableOrCsv(commandContext, printed, options);
   });
 }
 
@@ -62,6 +67,6 @@ function addShowVerb(order: Command, { hub, out }: CommandContext): void {
     .argument('<order>', 'the order, ord_…, or its session, chs_…')
     .action(async (id: string) => {
       const reply = await hub.orders.getOrder({ order: id });
-      await printOrder(out, orderView(requireField(reply.order, 'order')));
+      await printOrder(out, orderView(reply.order));
     });
 }

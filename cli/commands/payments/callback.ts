@@ -1,19 +1,19 @@
 // hubctl callback: callbacks of payment providers and their results.
+
 import { type Command, Option } from 'commander';
 import { CALLBACK_STATES } from '../../../lib/presentation/words.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
-import { pages } from '../../connect/pages.ts';
-import { requireField } from '../../connect/require-field.ts';
+import { readPages } from '../../connect/pages.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
+import { present } from '../../parse/present.ts';
 import { maxOption } from '../../parse/shared-options.ts';
 import {
   CALLBACK,
   CALLBACK_COLUMNS,
   CALLBACK_FIELDS,
   CALLBACK_WITH_VERIFICATIONS,
-  type CallbackView,
   callbackView,
   FIELD_COLUMNS,
   VERIFICATION_COLUMNS,
@@ -48,23 +48,21 @@ export function registerCallback(program: Command, commandContext: CommandContex
     .option('--session <sessionId>', 'only of this session, chs_…')
     .addOption(maxOption());
   addWatch(listing).action(async ({ state, gateway, session, ...options }: ListOptions) => {
-    const wanted = {
-      ...(state !== undefined && { state: CALLBACK_STATES[state] }),
-      ...(gateway !== undefined && { gateway }),
-      ...(session !== undefined && { sessionId: session }),
-    };
-    const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-      const { callbacks, nextPageToken } = await hub.paymentAdmin.listCallbacks({ ...wanted, ...page });
-      return { items: callbacks.map(callbackView), next: nextPageToken };
-    };
-    const listed = {
-      pages: (max: number | undefined) => pages(fetchPage, max),
-      columns: CALLBACK_COLUMNS,
-      id: (item: CallbackView) => item.callbackId,
-      newestFirst: true,
-      none: 'No callback matches.',
-    };
-    await printList(commandContext, listed, options);
+    const wanted = present({ state: state && CALLBACK_STATES[state], gateway, sessionId: session });
+    const found = readPages(
+      (page) => hub.paymentAdmin.listCallbacks({ ...wanted, ...page }),
+      ({ callbacks }) => callbacks.map(callbackView),
+    );
+    await printList(
+      commandContext,
+      {
+        pages: found,
+        columns: CALLBACK_COLUMNS,
+        id: (item) => item.callbackId,
+        none: 'No callback matches.',
+      },
+      options,
+    );
   });
 
   addVerb(callback, 'show', {
@@ -77,7 +75,7 @@ export function registerCallback(program: Command, commandContext: CommandContex
     .action(async (callbackId: string) => {
       const reply = await hub.paymentAdmin.getCallback({ callbackId });
       const verifications = reply.verifications.map(verificationView);
-      const view = { ...callbackView(requireField(reply.callback, 'callback')), verifications };
+      const view = { ...callbackView(reply.callback), verifications };
       await out.record(view, CALLBACK_FIELDS);
       if (out.json()) return;
       const fields = Object.entries(view.fields).map(([name, value]) => ({ name, value }));
@@ -96,6 +94,6 @@ export function registerCallback(program: Command, commandContext: CommandContex
     .argument('<callbackId>', 'the callback, cb_…')
     .action(async (callbackId: string) => {
       const reply = await hub.paymentAdmin.replayCallback({ callbackId }, NO_DEADLINE);
-      await out.record(callbackView(requireField(reply.callback, 'callback')), CALLBACK_FIELDS);
+      await out.record(callbackView(reply.callback), CALLBACK_FIELDS);
     });
 }

@@ -48,15 +48,10 @@ export function addAuditVerb(fee: Command, { hub, out }: CommandContext): void {
       const { from = new Date(to.getTime() - DAYS * DAY_MS) } = given;
       checkPeriod(from, to);
       const { drifts } = await hub.paymentAdmin.auditFees(
-        {
-          ...(slot !== undefined && { slot }),
-          settledFrom: timestampOf(from),
-          settledTo: timestampOf(to),
-        },
+        { slot, settledFrom: timestampOf(from), settledTo: timestampOf(to) },
         NO_DEADLINE,
       );
-      const count = await out.list([drifts.map(feeDriftView)], FEE_DRIFT_COLUMNS);
-      if (count === 0) out.note(NOTHING_RECEIVED);
+      await out.list([drifts.map(feeDriftView)], FEE_DRIFT_COLUMNS, { none: NOTHING_RECEIVED });
     });
 }
 

@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
-import { requireField } from '../../connect/require-field.ts';
 import { parseMoneyOption } from '../../parse/amount-option.ts';
 import { type FeeTermOptions, parseFeeTerms } from '../../parse/parse-fee-terms.ts';
 import { parseInteger, parsePercent } from '../../parse/parse-number.ts';
@@ -57,11 +56,11 @@ function addAddVerb(fee: Command, commandContext: CommandContext): void {
     .action(async (name: string, { from, to, ...terms }: FeeTermOptions & { from?: Date; to?: Date }) => {
       const rule = {
         ...parseFeeTerms(name, terms),
-        ...(from !== undefined && { validFrom: timestampOf(from) }),
-        ...(to !== undefined && { validTo: timestampOf(to) }),
+        validFrom: from && timestampOf(from),
+        validTo: to && timestampOf(to),
       };
       const reply = await hub.paymentAdmin.addFeeRule({ rule });
-      await out.record(feeRuleView(requireField(reply.rule, 'fee rule')), FEE_RULE_COLUMNS);
+      await out.record(feeRuleView(reply.rule), FEE_RULE_COLUMNS);
     });
 }
 
@@ -77,12 +76,10 @@ function addListVerb(fee: Command, commandContext: CommandContext): void {
     .option('--all', 'include versions that have ended')
     .option('--slot <slot>', 'only rules that can apply to payments of this slot')
     .action(async ({ all, slot }: { all?: true; slot?: string }) => {
-      const { rules } = await hub.paymentAdmin.listFeeRules({
-        includeEnded: all === true,
-        ...(slot !== undefined && { slot }),
+      const { rules } = await hub.paymentAdmin.listFeeRules({ includeEnded: all === true, slot });
+      await out.list([rules.map(feeRuleView)], FEE_RULE_COLUMNS, {
+        none: 'No fee rules. Add one with `hubctl fee add`.',
       });
-      const count = await out.list([rules.map(feeRuleView)], FEE_RULE_COLUMNS);
-      if (count === 0) out.note('No fee rules. Add one with `hubctl fee add`.');
     });
 }
 
@@ -97,7 +94,7 @@ function addRetireVerb(fee: Command, commandContext: CommandContext): void {
     .argument('<feeRuleId>', 'the version to end, fee_…')
     .action(async (feeRuleId: string) => {
       const reply = await hub.paymentAdmin.retireFeeRule({ feeRuleId });
-      await out.record(feeRuleView(requireField(reply.rule, 'fee rule')), FEE_RULE_COLUMNS);
+      await out.record(feeRuleView(reply.rule), FEE_RULE_COLUMNS);
       if (reply.unchanged) out.note('Nothing changed: the rule had already ended.');
     });
 }
@@ -150,8 +147,9 @@ function addBacktestVerb(fee: Command, commandContext: CommandContext): void {
           { rule, from: timestampOf(from), to: timestampOf(to) },
           NO_DEADLINE,
         );
-        const count = await out.list([currencies.map(feeBacktestView)], FEE_BACKTEST_COLUMNS);
-        if (count === 0) out.note('The rule would have applied to no payment of that period.');
+        await out.list([currencies.map(feeBacktestView)], FEE_BACKTEST_COLUMNS, {
+          none: 'The rule would have applied to no payment of that period.',
+        });
         if (ruleIsNew)
           out.note(`There is no rule named ${name}: it would be charged in addition to all others.`);
       },

@@ -1,20 +1,15 @@
 // hubctl refund: refunds and disputes of payments.
+
 import { type Command, Option } from 'commander';
 import { REFUND_STATES } from '../../../lib/presentation/words.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
-import { pages } from '../../connect/pages.ts';
-import { requireField } from '../../connect/require-field.ts';
+import { readPages } from '../../connect/pages.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { parseText } from '../../parse/parse-number.ts';
+import { present } from '../../parse/present.ts';
 import { maxOption } from '../../parse/shared-options.ts';
-import {
-  REFUND,
-  REFUND_COLUMNS,
-  REFUND_FIELDS,
-  type RefundView,
-  refundView,
-} from '../../views/payments/refund.ts';
+import { REFUND, REFUND_COLUMNS, REFUND_FIELDS, refundView } from '../../views/payments/refund.ts';
 import * as json from '../../views/schema.ts';
 
 type ListOptions = ListingOptions & {
@@ -52,24 +47,21 @@ function addListVerb(refund: Command, commandContext: CommandContext): void {
     .option('--needs-review', 'only those that an operator has to review');
   addWatch(listing.addOption(maxOption())).action(
     async ({ session, slot, state, needsReview, ...options }: ListOptions) => {
-      const wanted = {
-        ...(session !== undefined && { sessionId: session }),
-        ...(slot !== undefined && { slot }),
-        ...(state !== undefined && { state: REFUND_STATES[state] }),
-        ...(needsReview && { needsReview }),
-      };
-      const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const { refunds: found, nextPageToken } = await hub.refunds.listRefunds({ ...wanted, ...page });
-        return { items: found.map(refundView), next: nextPageToken };
-      };
-      const listed = {
-        pages: (max: number | undefined) => pages(fetchPage, max),
-        columns: REFUND_COLUMNS,
-        id: (item: RefundView) => item.refundId,
-        newestFirst: true,
-        none: 'No refund matches.',
-      };
-      await printList(commandContext, listed, options);
+      const wanted = present({
+        sessionId: session,
+        slot,
+        state: state && REFUND_STATES[state],
+        needsReview,
+      });
+      const found = readPages(
+        (page) => hub.refunds.listRefunds({ ...wanted, ...page }),
+        ({ refunds }) => refunds.map(refundView),
+      );
+      await printList(
+        commandContext,
+        { pages: found, columns: REFUND_COLUMNS, id: (item) => item.refundId, none: 'No refund matches.' },
+        options,
+      );
     },
   );
 }
@@ -85,7 +77,7 @@ function addShowVerb(refund: Command, commandContext: CommandContext): void {
     .argument('<refundId>', 'the refund, rfd_…')
     .action(async (refundId: string) => {
       const reply = await hub.refunds.getRefund({ refundId });
-      await out.record(refundView(requireField(reply.refund, 'refund')), REFUND_FIELDS);
+      await out.record(refundView(reply.refund), REFUND_FIELDS);
     });
 }
 
@@ -103,6 +95,6 @@ function addResolveVerb(refund: Command, commandContext: CommandContext): void {
     .action(async (refundId: string, { resolution }: { resolution: string }) => {
       const reply = await hub.refunds.resolveRefund({ refundId, resolution });
       if (reply.unchanged) out.note('It was already reviewed: the first resolution stays.');
-      await out.record(refundView(requireField(reply.refund, 'refund')), REFUND_FIELDS);
+      await out.record(refundView(reply.refund), REFUND_FIELDS);
     });
 }

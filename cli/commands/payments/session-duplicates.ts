@@ -2,8 +2,7 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
-import { pages } from '../../connect/pages.ts';
-import { requireField } from '../../connect/require-field.ts';
+import { readPages } from '../../connect/pages.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { parseText } from '../../parse/parse-number.ts';
 import { maxOption } from '../../parse/shared-options.ts';
@@ -11,7 +10,6 @@ import {
   DUPLICATE_PAYMENT,
   DUPLICATE_PAYMENT_COLUMNS,
   DUPLICATE_PAYMENT_FIELDS,
-  type DuplicatePaymentView,
   duplicatePaymentView,
 } from '../../views/payments/duplicate-payment.ts';
 import * as json from '../../views/schema.ts';
@@ -33,22 +31,21 @@ export function registerDuplicates(session: Command, commandContext: CommandCont
     .option('--all', 'include payments marked as handled');
   addWatch(listing.addOption(maxOption())).action(
     async ({ slot, all = false, ...options }: DuplicatesOptions) => {
-      const wanted = { ...(slot !== undefined && { slot }), includeResolved: all };
-      const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const { duplicatePayments, nextPageToken } = await hub.paymentAdmin.listDuplicatePayments({
-          ...wanted,
-          ...page,
-        });
-        return { items: duplicatePayments.map(duplicatePaymentView), next: nextPageToken };
-      };
-      const listed = {
-        pages: (max: number | undefined) => pages(fetchPage, max),
-        columns: DUPLICATE_PAYMENT_COLUMNS,
-        id: (item: DuplicatePaymentView) => item.duplicatePaymentId,
-        newestFirst: true,
-        none: 'There is no duplicate payment.',
-      };
-      await printList(commandContext, listed, options);
+      const wanted = { slot, includeResolved: all };
+      const found = readPages(
+        (page) => hub.paymentAdmin.listDuplicatePayments({ ...wanted, ...page }),
+        ({ duplicatePayments }) => duplicatePayments.map(duplicatePaymentView),
+      );
+      await printList(
+        commandContext,
+        {
+          pages: found,
+          columns: DUPLICATE_PAYMENT_COLUMNS,
+          id: (item) => item.duplicatePaymentId,
+          none: 'There is no duplicate payment.',
+        },
+        options,
+      );
     },
   );
 
@@ -65,9 +62,6 @@ export function registerDuplicates(session: Command, commandContext: CommandCont
       const request = { duplicatePaymentId, resolution: note };
       const reply = await hub.paymentAdmin.resolveDuplicatePayment(request);
       if (reply.unchanged) out.note('It was already marked as handled: the first note stays.');
-      await out.record(
-        duplicatePaymentView(requireField(reply.duplicatePayment, 'duplicate payment')),
-        DUPLICATE_PAYMENT_FIELDS,
-      );
+      await out.record(duplicatePaymentView(reply.duplicatePayment), DUPLICATE_PAYMENT_FIELDS);
     });
 }

@@ -58,14 +58,9 @@ export function addRefundVerb(session: Command, commandContext: CommandContext):
           otherwise: 'Nothing was refunded.',
         });
       }
-      const request = {
-        sessionId,
-        reason,
-        ...(money !== undefined && { amount: money }),
-        ...(idempotencyKey !== undefined && { idempotencyKey }),
-      };
+      const request = { sessionId, reason, amount: money, idempotencyKey };
       const { refund } = await hub.refunds.createRefund(request, NO_DEADLINE);
-      const view = refundView(requireField(refund, 'refund'));
+      const view = refundView(refund);
       await out.record(view, REFUND_FIELDS);
       if (view.state === 'pending') out.note('The refund is pending: the hub asks the provider again.');
       if (view.state === 'failed') {

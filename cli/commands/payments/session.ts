@@ -1,12 +1,12 @@
 // hubctl session: charge sessions.
+
 import { type Command, Option } from 'commander';
 import { listSessionEvents } from '../../../lib/presentation/session-timeline.ts';
 import { CHARGE_STATUSES } from '../../../lib/presentation/words.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
-import { pages } from '../../connect/pages.ts';
-import { requireField } from '../../connect/require-field.ts';
+import { readPages } from '../../connect/pages.ts';
 import { usageError } from '../../errors/failure.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { type WatchOptions, watchSession } from '../../output/watch-session.ts';
@@ -14,13 +14,13 @@ import { parseMoneyOption } from '../../parse/amount-option.ts';
 import { requireYes } from '../../parse/confirm.ts';
 import { parseCount, parsePair, parseText } from '../../parse/parse-number.ts';
 import { checkPeriod, timestampOf } from '../../parse/parse-time.ts';
+import { present } from '../../parse/present.ts';
 import { addPeriod, maxOption, yesOption } from '../../parse/shared-options.ts';
 import { VERIFICATION, VERIFICATION_COLUMNS, verificationView } from '../../views/payments/callback.ts';
 import {
   CHARGE_SESSION,
   CHARGE_SESSION_COLUMNS,
   CHARGE_SESSION_FIELDS,
-  type ChargeSessionView,
   CREATED_SESSION,
   CREATED_SESSION_FIELDS,
   chargeSessionView,
@@ -129,7 +129,7 @@ function addCreateVerb(session: Command, commandContext: CommandContext): void {
       const request = createRequest(options);
       const { session: created, claimToken } = await hub.payments.createChargeSession(request, NO_DEADLINE);
       const view = {
-        ...chargeSessionView(requireField(created, 'session')),
+        ...chargeSessionView(created),
         ...(claimToken !== '' && { claimToken }),
       };
       await out.record(view, CREATED_SESSION_FIELDS);
@@ -149,9 +149,7 @@ function createRequest(options: CreateOptions) {
       phone: options.customerPhone ?? '',
     },
     metadata,
-    ...(returnUrl !== undefined && { returnUrl }),
-    ...(language !== undefined && { language }),
-    ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...present({ returnUrl, language, idempotencyKey }),
   };
 }
 
@@ -169,14 +167,9 @@ function chargeOf({ amount, currency, offer, quantity, license, customerId }: Cr
   }
   if (amount !== undefined && currency === undefined)
     throw usageError('--amount needs --currency. Omit it to charge the price of the offer.');
-  return {
-    offer,
-    ...(quantity !== undefined && { quantity }),
-    ...(currency !== undefined && { currency }),
-    ...(amount !== undefined && currency !== undefined && { amount: parseMoneyOption(amount, currency) }),
-    ...(license !== undefined && { licenseId: license }),
-    ...(customerId !== undefined && { customerId }),
-  };
+  const money =
+    amount !== undefined && currency !== undefined ? parseMoneyOption(amount, currency) : undefined;
+  return present({ offer, quantity, currency, amount: money, licenseId: license, customerId });
 }
 
 function addListVerb(session: Command, commandContext: CommandContext): void {
@@ -197,26 +190,28 @@ function addListVerb(session: Command, commandContext: CommandContext): void {
   addWatch(addPeriod(listing, 'those created').addOption(maxOption())).action(
     async ({ slot, status, held, order, from, to, ...options }: ListOptions) => {
       checkPeriod(from, to);
-      const wanted = {
-        ...(slot !== undefined && { slot }),
-        ...(status !== undefined && { status: CHARGE_STATUSES[status] }),
-        ...(order !== undefined && { orderReference: order }),
-        ...(held && { held }),
-        ...(from !== undefined && { createdFrom: timestampOf(from) }),
-        ...(to !== undefined && { createdTo: timestampOf(to) }),
-      };
-      const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const { sessions, nextPageToken } = await hub.payments.listChargeSessions({ ...wanted, ...page });
-        return { items: sessions.map(chargeSessionView), next: nextPageToken };
-      };
-      const listed = {
-        pages: (max: number | undefined) => pages(fetchPage, max),
-        columns: CHARGE_SESSION_COLUMNS,
-        id: (item: ChargeSessionView) => item.sessionId,
-        newestFirst: true,
-        none: 'No session matches.',
-      };
-      await printList(commandContext, listed, options);
+      const wanted = present({
+        slot,
+        status: status && CHARGE_STATUSES[status],
+        orderReference: order,
+        held,
+        createdFrom: from && timestampOf(from),
+        createdTo: to && timestampOf(to),
+      });
+      const found = readPages(
+        (page) => hub.payments.listChargeSessions({ ...wanted, ...page }),
+        ({ sessions }) => sessions.map(chargeSessionView),
+      );
+      await printList(
+        commandContext,
+        {
+          pages: found,
+          columns: CHARGE_SESSION_COLUMNS,
+          id: (item) => item.sessionId,
+          none: 'No session matches.',
+        },
+        options,
+      );
     },
   );
 }
@@ -232,7 +227,7 @@ function addShowVerb(session: Command, commandContext: CommandContext): void {
     .argument('<sessionId>', 'the session, chs_…')
     .action(async (sessionId: string) => {
       const reply = await hub.payments.getChargeSession({ sessionId });
-      await out.record(chargeSessionView(requireField(reply.session, 'session')), CHARGE_SESSION_FIELDS);
+      await out.record(chargeSessionView(reply.session), CHARGE_SESSION_FIELDS);
     });
 }
 
@@ -279,12 +274,11 @@ function addListVerificationsVerb(session: Command, commandContext: CommandConte
     .argument('<sessionId>', 'the session, chs_…')
     .addOption(maxOption())
     .action(async (sessionId: string, { max }: { max?: number }) => {
-      const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const { verifications, nextPageToken } = await hub.payments.listVerifications({ sessionId, ...page });
-        return { items: verifications.map(verificationView), next: nextPageToken };
-      };
-      const count = await out.list(pages(fetchPage, max), VERIFICATION_COLUMNS);
-      if (count === 0) out.note('The session has no verifications yet.');
+      const found = readPages(
+        (page) => hub.payments.listVerifications({ sessionId, ...page }),
+        ({ verifications }) => verifications.map(verificationView),
+      );
+      await out.list(found(max), VERIFICATION_COLUMNS, { none: 'The session has no verifications yet.' });
     });
 }
 
@@ -299,12 +293,13 @@ function addListChangesVerb(session: Command, commandContext: CommandContext): v
     .argument('<sessionId>', 'the session, chs_…')
     .addOption(maxOption())
     .action(async (sessionId: string, { max }: { max?: number }) => {
-      const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
-        const { statusChanges, nextPageToken } = await hub.payments.listStatusChanges({ sessionId, ...page });
-        return { items: statusChanges.map(statusChangeView), next: nextPageToken };
-      };
-      const count = await out.list(pages(fetchPage, max), STATUS_CHANGE_COLUMNS);
-      if (count === 0) out.note('The status of this session has not changed yet.');
+      const found = readPages(
+        (page) => hub.payments.listStatusChanges({ sessionId, ...page }),
+        ({ statusChanges }) => statusChanges.map(statusChangeView),
+      );
+      await out.list(found(max), STATUS_CHANGE_COLUMNS, {
+        none: 'The status of this session has not changed yet.',
+      });
     });
 }
 
@@ -336,7 +331,7 @@ function addReleaseVerb(session: Command, commandContext: CommandContext): void 
     .action(async (sessionId: string, { reason, yes }: { reason: string; yes?: true }) => {
       const question = async () => {
         const reply = await hub.payments.getChargeSession({ sessionId });
-        const view = chargeSessionView(requireField(reply.session, 'session'));
+        const view = chargeSessionView(reply.session);
         return `Release ${sessionId} of ${moneyText(view)}, ${view.statusReason}?`;
       };
       await requireYes(commandContext, {
@@ -346,7 +341,7 @@ function addReleaseVerb(session: Command, commandContext: CommandContext): void 
         otherwise: 'Nothing was released.',
       });
       const reply = await hub.paymentAdmin.releaseChargeSession({ sessionId, reason }, NO_DEADLINE);
-      const view = chargeSessionView(requireField(reply.session, 'session'));
+      const view = chargeSessionView(reply.session);
       await out.record(view, CHARGE_SESSION_FIELDS);
       if (reply.unchanged) out.note('Nothing changed: the session was already released.');
       if (view.status === 'pending') out.note('The hub will retry the verification.');

@@ -1,4 +1,5 @@
 // hubctl slot: accounts at payment providers.
+
 import { type Command, Option } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
@@ -8,6 +9,7 @@ import { CliError, EXIT, usageError } from '../../errors/failure.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { readCredentials } from '../../parse/credentials.ts';
 import { parsePair } from '../../parse/parse-number.ts';
+import { present } from '../../parse/present.ts';
 import { collect, credentialsOption } from '../../parse/shared-options.ts';
 import {
   SLOT,
@@ -179,7 +181,7 @@ function addUpdateVerb(slot: Command, commandContext: CommandContext): void {
     .option('--no-return-origin', 'allow no shop')
     .action(async (name: string, { option = {}, holdRisky, returnOrigin }: UpdateOptions) => {
       const options = slotOptions({ option, holdRisky });
-      const returnOrigins = returnOrigin !== undefined && { origins: returnOrigin || [] };
+      const returnOrigins = returnOrigin === undefined ? undefined : { origins: returnOrigin || [] };
       if (Object.keys(options).length === 0 && !returnOrigins) {
         throw usageError(
           'Nothing to change: give --hold-risky, --no-hold-risky, --option name=value, --return-origin or --no-return-origin.',
@@ -188,7 +190,7 @@ function addUpdateVerb(slot: Command, commandContext: CommandContext): void {
       const { slot: found, unchanged } = await hub.paymentAdmin.updateSlot({
         slot: name,
         options,
-        ...(returnOrigins && { returnOrigins }),
+        ...present({ returnOrigins }),
       });
       await printSlot(commandContext, found);
       if (unchanged) out.note('Nothing changed: the slot already has these options.');
@@ -277,7 +279,7 @@ async function printSlot(
   { out }: CommandContext,
   found: Parameters<typeof slotView>[0] | undefined,
 ): Promise<void> {
-  await out.record(slotView(requireField(found, 'slot')), SLOT_FIELDS);
+  await out.record(slotView(found), SLOT_FIELDS);
 }
 
 /** The names of the credentials that a gateway needs. */

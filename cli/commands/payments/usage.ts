@@ -9,7 +9,7 @@ import { type UsageFilter, usagePages } from '../../output/usage-pages.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { checkPeriod, parseBound, timestampOf } from '../../parse/parse-time.ts';
 import { addOutFile, addPeriod, maxOption } from '../../parse/shared-options.ts';
-import { USAGE_COLUMNS, USAGE_LOG, type UsageView } from '../../views/payments/usage.ts';
+import { USAGE_COLUMNS, USAGE_LOG } from '../../views/payments/usage.ts';
 import { USAGE_DAY, USAGE_DAY_COLUMNS, usageDayView } from '../../views/payments/usage-day.ts';
 import * as json from '../../views/schema.ts';
 import { addReconcileVerb } from './usage-reconcile.ts';
@@ -31,16 +31,12 @@ export function registerUsage(program: Command, commandContext: CommandContext):
   });
   addWatch(withFilter(listing).addOption(maxOption())).action(
     async ({ slot, from, to, ...options }: UsageFilter & ListingOptions) => {
-      const filter = { ...(slot !== undefined && { slot }), ...(from && { from }), ...(to && { to }) };
-      const client = hub;
-      const listed = {
-        pages: (max: number | undefined) => usagePages(client, filter, max),
-        columns: USAGE_COLUMNS,
-        id: (item: UsageView) => item.usageLogId,
-        newestFirst: true,
-        none: 'No entry matches.',
-      };
-      await printList(commandContext, listed, options);
+      const pages = usagePages(hub, { slot, from, to });
+      await printList(
+        commandContext,
+        { pages, columns: USAGE_COLUMNS, id: (item) => item.usageLogId, none: 'No entry matches.' },
+        options,
+      );
     },
   );
 
@@ -61,12 +57,13 @@ export function registerUsage(program: Command, commandContext: CommandContext):
     .action(async ({ slot, from, to }: { slot?: string; from: Date; to: Date }) => {
       checkPeriod(from, to);
       const { days } = await hub.paymentAdmin.summarizeUsage({
-        ...(slot !== undefined && { slot }),
+        slot,
         settledFrom: timestampOf(from),
         settledTo: timestampOf(to),
       });
-      const count = await out.list([days.map(usageDayView)], USAGE_DAY_COLUMNS);
-      if (count === 0) out.note('Nothing was paid in this period.');
+      await out.list([days.map(usageDayView)], USAGE_DAY_COLUMNS, {
+        none: 'Nothing was paid in this period.',
+      });
     });
 
   addReconcileVerb(usage, commandContext);

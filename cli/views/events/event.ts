@@ -1,5 +1,7 @@
 // JSON schemas, columns and CSV of events.
+
 import type { Event } from '../../../gen/hub/event/v1/event_pb.ts';
+import type { CsvColumns } from '../../output/csv.ts';
 import { type Column, pick } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
@@ -71,7 +73,7 @@ export const EVENT_COLUMNS: readonly Column<EventView>[] = pick(
 );
 
 /** CSV columns by name. */
-export const EVENT_CSV: Readonly<Record<string, (item: EventView) => string>> = {
+export const EVENT_CSV: CsvColumns<EventView> = {
   eventId: (item) => item.eventId,
   type: (item) => item.type,
   createdAt: (item) => item.createdAt,

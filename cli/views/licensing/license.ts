@@ -1,9 +1,11 @@
 // JSON schema and columns of licenses.
+
 import type { IssuedLicense } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
 import { periodText } from '../../../lib/presentation/calendar.ts';
 import { LICENSE_STATES } from '../../../lib/presentation/words.ts';
 import { requireField } from '../../connect/require-field.ts';
+import type { CsvColumns } from '../../output/csv.ts';
 import { type Column, pick } from '../../output/table.ts';
 import { limitsText, pairsText, seatsText, shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
@@ -131,7 +133,7 @@ export const UPDATED_LICENSE_FIELDS: readonly Column<UpdatedView>[] = [
 ];
 
 /** The columns of a CSV file. Lists are separated by semicolons. */
-export const LICENSE_CSV: Readonly<Record<string, (item: LicenseView) => string>> = {
+export const LICENSE_CSV: CsvColumns<LicenseView> = {
   licenseId: (item) => item.licenseId,
   app: (item) => item.app,
   keyHint: (item) => item.keyHint,

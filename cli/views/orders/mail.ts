@@ -2,8 +2,8 @@
 import type { Mail, MailTemplate } from '../../../gen/hub/mail/v1/mail_pb.ts';
 import type { SendTestMailResponse } from '../../../gen/hub/mail/v1/mail_service_pb.ts';
 import { MAIL_KINDS, MAIL_STATES } from '../../../lib/presentation/words.ts';
+import type { CsvColumns } from '../../output/csv.ts';
 import { type Column, pick } from '../../output/table.ts';
-import type { CsvColumns } from '../../output/table-or-csv.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 

@@ -2,8 +2,8 @@
 import type { Order } from '../../../gen/hub/order/v1/order_pb.ts';
 import { grantedText, soldText, takenText } from '../../../lib/presentation/order-text.ts';
 import { ORDER_STATES, TAKEN_BACK } from '../../../lib/presentation/words.ts';
+import type { CsvColumns } from '../../output/csv.ts';
 import { type Column, pick } from '../../output/table.ts';
-import type { CsvColumns } from '../../output/table-or-csv.ts';
 import { shortTime } from '../cells.ts';
 import { MONEY, moneyText, moneyView } from '../payments/money.ts';
 import * as json from '../schema.ts';

@@ -38,10 +38,41 @@ type Command = {
   readonly run: (controls: Controls, input: Input) => unknown;
 };
 
-/** `ref` names a payment by the provider's or the merchant's id. */
+/** Commands that only name a payment, by the provider's or the merchant's id. */
+const OF_PAYMENTS: Readonly<
+  Record<string, [does: string, run: (controls: Controls, ref: string) => unknown]>
+> = {
+  pay: ['the customer pays, or authorizes with gateway_two', ({ pay }, ref) => pay(ref)],
+  fail: ['the payment is declined', ({ fail }, ref) => fail(ref)],
+  cancel: ['the customer cancels', ({ cancel }, ref) => cancel(ref)],
+  leave: [
+    'the customer authorizes with gateway_two and closes the tab',
+    ({ authorizeAndLeave }, ref) => authorizeAndLeave(ref),
+  ],
+  'pay-again': ['the customer pays a second time', ({ payAgain }, ref) => payAgain(ref)],
+  reverse: ['the provider reverses the payment', ({ reverse }, ref) => reverse(ref)],
+  'stand-again': ['the provider restores a reversed payment', ({ standAgain }, ref) => standAgain(ref)],
+  'pay-later': [
+    'the customer pays with Stripe, and a bank settles it later',
+    ({ stripe }, ref) => stripe.payLater(ref),
+  ],
+  settle: ['the bank settles such a payment', ({ stripe }, ref) => stripe.settle(ref)],
+  decline: ['the bank does not settle such a payment', ({ stripe }, ref) => stripe.decline(ref)],
+  expire: ['a checkout session of Stripe expires', ({ stripe }, ref) => stripe.expire(ref)],
+  dispute: [
+    'the bank of a customer of Stripe demands back what was not refunded',
+    ({ stripe }, ref) => ({ dispute: stripe.dispute(ref) }),
+  ],
+};
+
+const ofPayments = Object.entries(OF_PAYMENTS).map(([name, [does, run]]) =>
+  command(name, 'ref', does, (controls, { ref }) => run(controls, word(ref, 'ref'))),
+);
+
 export const COMMANDS: ReadonlyMap<string, Command> = new Map([
+  ...ofPayments,
   command('payments', '', 'lists the payments that merchants created', (controls) => ({
-    payments: controls.payments().map(paymentView),
+    payments: controls.payments().map(withTexts),
   })),
   command(
     'totals',
@@ -50,67 +81,30 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map([
     (controls) => ({ totals: texts(controls.totals()) }),
   ),
   command('refunds', '', 'lists the refunds of all payments', (controls) => ({
-    refunds: controls.refunds().map(refundView),
+    refunds: controls.refunds().map(withTexts),
   })),
   command(
     'statement',
     'gateway',
     "the provider's statement of its payments, as CSV in the member `csv` of the response",
-    (controls, { gateway }) => ({
-      csv: statementOf(controls, oneOf(gateway, 'gateway', GATEWAYS)),
-    }),
+    (controls, { gateway }) => ({ csv: statementOf(controls, oneOf(gateway, 'gateway', GATEWAYS)) }),
   ),
   command('deliveries', '', 'lists the attempts to deliver callbacks', (controls) => ({
     deliveries: controls.deliveries(),
   })),
-  command('pay', 'ref', 'the customer pays, or authorizes with gateway_two', (controls, { ref }) =>
-    controls.pay(word(ref, 'ref')),
-  ),
-  command('fail', 'ref', 'the payment is declined', (controls, { ref }) => controls.fail(word(ref, 'ref'))),
-  command('cancel', 'ref', 'the customer cancels', (controls, { ref }) => controls.cancel(word(ref, 'ref'))),
-  command(
-    'leave',
-    'ref',
-    'the customer authorizes with gateway_two and closes the tab',
-    (controls, { ref }) => controls.authorizeAndLeave(word(ref, 'ref')),
-  ),
-  command('pay-again', 'ref', 'the customer pays a second time', (controls, { ref }) =>
-    controls.payAgain(word(ref, 'ref')),
-  ),
-  command('reverse', 'ref', 'the provider reverses the payment', (controls, { ref }) =>
-    controls.reverse(word(ref, 'ref')),
-  ),
   command(
     'refund',
     'ref, amount?',
     'somebody refunds the payment in the merchant panel, by default the rest of it',
     (controls, { ref, amount }) => ({
-      refund: refundView(
-        controls.refund(word(ref, 'ref'), amount === undefined ? undefined : word(amount, 'amount')),
+      refund: withTexts(
+        controls.refund(word(ref, 'ref'), amount === undefined ? amount : word(amount, 'amount')),
       ),
     }),
   ),
   command('finish-refunds', '', 'ends the refunds in progress now', (controls) => ({
     finished: controls.finishRefunds(),
   })),
-  command('stand-again', 'ref', 'the provider restores a reversed payment', (controls, { ref }) =>
-    controls.standAgain(word(ref, 'ref')),
-  ),
-  command(
-    'pay-later',
-    'ref',
-    'the customer pays with Stripe, and a bank settles it later',
-    (controls, { ref }) => controls.stripe.payLater(word(ref, 'ref')),
-  ),
-  command('settle', 'ref', 'the bank settles such a payment', (controls, { ref }) =>
-    controls.stripe.settle(word(ref, 'ref')),
-  ),
-  command('decline', 'ref', 'the bank does not settle such a payment', (controls, { ref }) =>
-    controls.stripe.decline(word(ref, 'ref')),
-  ),
-  command('expire', 'ref', 'a checkout session of Stripe expires', (controls, { ref }) =>
-    controls.stripe.expire(word(ref, 'ref')),
-  ),
   command(
     'buy',
     'price, amount, currency, email, name?',
@@ -123,14 +117,6 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map([
         email: word(email, 'email'),
         ...(name !== undefined && { name: word(name, 'name') }),
       }),
-    }),
-  ),
-  command(
-    'dispute',
-    'ref',
-    'the bank of a customer of Stripe demands back what was not refunded',
-    (controls, { ref }) => ({
-      dispute: controls.stripe.dispute(word(ref, 'ref')),
     }),
   ),
   command('close-dispute', 'ref, decision', 'the bank decides the dispute', (controls, { ref, decision }) =>
@@ -203,20 +189,10 @@ function isLoopback(address: string): boolean {
   return /^(::ffff:)?127\.\d+\.\d+\.\d+$|^::1$/.test(address);
 }
 
-/** A payment as JSON, which has no bigint. */
-function paymentView({ amount, createdAt, ...payment }: SimulatedPayment) {
+/** A payment or refund as JSON, which has no bigint. */
+function withTexts({ amount, createdAt, ...item }: SimulatedPayment | SimulatedRefund) {
   return {
-    ...payment,
-    amount: formatAmount(amount),
-    amountMinor: `${amount.minor}`,
-    currency: amount.currency,
-    createdAt: createdAt.toISOString(),
-  };
-}
-
-function refundView({ amount, createdAt, ...refund }: SimulatedRefund) {
-  return {
-    ...refund,
+    ...item,
     amount: formatAmount(amount),
     amountMinor: `${amount.minor}`,
     currency: amount.currency,

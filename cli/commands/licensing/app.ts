@@ -118,8 +118,7 @@ function aboutLease(slug: string, leaseDays: number): string {
     : `New licenses have a lease of ${leaseDays} ${leaseDays === 1 ? 'day' : 'days'}, so that a revocation also reaches machines that stay offline. ${change}`;
 }
 
-function addListVerb(app: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+function addListVerb(app: Command, { hub, out }: CommandContext): void {
   addVerb(app, 'list', {
     summary: 'list the apps',
     description: 'Lists the apps, newest first.',
@@ -188,8 +187,7 @@ function addWithdrawKeyVerb(app: Command, commandContext: CommandContext): void 
     });
 }
 
-function addSeedVerb(app: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+function addSeedVerb(app: Command, { hub, out }: CommandContext): void {
   addVerb(app, 'seed', {
     summary: 'create the app demo with a license to try',
     description:

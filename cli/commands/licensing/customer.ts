@@ -48,8 +48,7 @@ export function registerCustomer(program: Command, commandContext: CommandContex
   addEraseVerb(customer, commandContext);
 }
 
-function addCreateVerb(customer: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+function addCreateVerb(customer: Command, { hub, out }: CommandContext): void {
   addVerb(customer, 'create', {
     summary: 'create a customer',
     description: 'Creates a customer.',
@@ -75,8 +74,7 @@ function addCreateVerb(customer: Command, commandContext: CommandContext): void 
     });
 }
 
-function addListVerb(customer: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+function addListVerb(customer: Command, { hub, out }: CommandContext): void {
   addVerb(customer, 'list', {
     summary: 'list or search customers',
     description:
@@ -102,8 +100,7 @@ function addListVerb(customer: Command, commandContext: CommandContext): void {
     });
 }
 
-function addShowVerb(customer: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+function addShowVerb(customer: Command, { hub, out }: CommandContext): void {
   addVerb(customer, 'show', {
     summary: 'show a customer',
     description: 'Shows a customer. `hubctl license list` lists its licenses.',
@@ -117,8 +114,7 @@ function addShowVerb(customer: Command, commandContext: CommandContext): void {
     });
 }
 
-function addUpdateVerb(customer: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+function addUpdateVerb(customer: Command, { hub, out }: CommandContext): void {
   addVerb(customer, 'update', {
     summary: 'change a customer',
     description:

@@ -100,8 +100,7 @@ function addListVerb(audit: Command, commandContext: CommandContext): void {
   );
 }
 
-function addVerifyVerb(audit: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+function addVerifyVerb(audit: Command, { hub, out }: CommandContext): void {
   addVerb(audit, 'verify', {
     summary: 'verify that the log is complete and unaltered',
     description:

@@ -27,8 +27,10 @@ export function registerBackup(program: Command, commandContext: CommandContext)
   addRestoreVerb(backup, commandContext);
 }
 
-function addCreateVerb(backup: Command, commandContext: CommandContext): void {
-  const { streams, options, progress, interruption, out } = commandContext;
+function addCreateVerb(
+  backup: Command,
+  { streams, options, progress, interruption, out }: CommandContext,
+): void {
   const create = addVerb(backup, 'create', {
     summary: 'create an encrypted backup',
     description:
@@ -67,8 +69,7 @@ function addCreateVerb(backup: Command, commandContext: CommandContext): void {
   ]);
 }
 
-function addVerifyVerb(backup: Command, commandContext: CommandContext): void {
-  const { streams, progress, interruption, out } = commandContext;
+function addVerifyVerb(backup: Command, { streams, progress, interruption, out }: CommandContext): void {
   const verify = addVerb(backup, 'verify', {
     summary: 'check a backup without restoring it',
     description: 'Reads the whole backup and verifies that it is complete and unaltered. Writes nothing.',
@@ -85,8 +86,10 @@ function addVerifyVerb(backup: Command, commandContext: CommandContext): void {
   addPassphraseFile(verify);
 }
 
-function addRestoreVerb(backup: Command, commandContext: CommandContext): void {
-  const { streams, options, progress, interruption, out } = commandContext;
+function addRestoreVerb(
+  backup: Command,
+  { streams, options, progress, interruption, out }: CommandContext,
+): void {
   const restore = addVerb(backup, 'restore', {
     summary: 'restore a backup into an empty hub',
     description:

@@ -37,8 +37,7 @@ export function registerFee(program: Command, commandContext: CommandContext): v
   addAuditVerb(fee, commandContext);
 }
 
-function addAddVerb(fee: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+function addAddVerb(fee: Command, { hub, out }: CommandContext): void {
   const add = addVerb(fee, 'add', {
     summary: 'add a fee rule or a new version',
     description:
@@ -64,8 +63,7 @@ function addAddVerb(fee: Command, commandContext: CommandContext): void {
     });
 }
 
-function addListVerb(fee: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+function addListVerb(fee: Command, { hub, out }: CommandContext): void {
   addVerb(fee, 'list', {
     summary: 'list fee rules',
     description:
@@ -83,8 +81,7 @@ function addListVerb(fee: Command, commandContext: CommandContext): void {
     });
 }
 
-function addRetireVerb(fee: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+function addRetireVerb(fee: Command, { hub, out }: CommandContext): void {
   addVerb(fee, 'retire', {
     summary: 'end a fee rule',
     description: 'Ends a fee rule now. Settled payments keep their fees.',
@@ -99,8 +96,7 @@ function addRetireVerb(fee: Command, commandContext: CommandContext): void {
     });
 }
 
-function addPreviewVerb(fee: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+function addPreviewVerb(fee: Command, { hub, out }: CommandContext): void {
   addVerb(fee, 'preview', {
     summary: 'calculate the fees of a payment',
     description: 'Calculates the fees of a payment now, per rule and in total.',

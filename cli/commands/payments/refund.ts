@@ -66,8 +66,7 @@ function addListVerb(refund: Command, commandContext: CommandContext): void {
   );
 }
 
-function addShowVerb(refund: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+function addShowVerb(refund: Command, { hub, out }: CommandContext): void {
   addVerb(refund, 'show', {
     summary: 'show a refund',
     description: 'Shows the current state of a refund or a dispute.',
@@ -81,8 +80,7 @@ function addShowVerb(refund: Command, commandContext: CommandContext): void {
     });
 }
 
-function addResolveVerb(refund: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+function addResolveVerb(refund: Command, { hub, out }: CommandContext): void {
   addVerb(refund, 'resolve', {
     summary: 'mark a refund as reviewed',
     description:

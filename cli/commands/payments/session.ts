@@ -91,8 +91,7 @@ export function registerSession(program: Command, commandContext: CommandContext
   registerDuplicates(session, commandContext);
 }
 
-function addCreateVerb(session: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+function addCreateVerb(session: Command, { hub, out }: CommandContext): void {
   addVerb(session, 'create', {
     summary: 'create a charge session',
     description:
@@ -216,8 +215,7 @@ function addListVerb(session: Command, commandContext: CommandContext): void {
   );
 }
 
-function addShowVerb(session: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+function addShowVerb(session: Command, { hub, out }: CommandContext): void {
   addVerb(session, 'show', {
     summary: 'show a charge session',
     description: 'Shows the current state of a charge session. `session inspect` shows its history.',
@@ -231,8 +229,7 @@ function addShowVerb(session: Command, commandContext: CommandContext): void {
     });
 }
 
-function addInspectVerb(session: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+function addInspectVerb(session: Command, { hub, out }: CommandContext): void {
   addVerb(session, 'inspect', {
     summary: 'show the whole history of a session',
     description:
@@ -263,8 +260,7 @@ function addInspectVerb(session: Command, commandContext: CommandContext): void 
     });
 }
 
-function addListVerificationsVerb(session: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+function addListVerificationsVerb(session: Command, { hub, out }: CommandContext): void {
   addVerb(session, 'list-verifications', {
     summary: 'list the verifications of a session',
     description: 'Lists the calls to the provider about a session and the answers, newest first.',
@@ -282,8 +278,7 @@ function addListVerificationsVerb(session: Command, commandContext: CommandConte
     });
 }
 
-function addListChangesVerb(session: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+function addListChangesVerb(session: Command, { hub, out }: CommandContext): void {
   addVerb(session, 'list-changes', {
     summary: 'list the status changes of a session',
     description: 'Lists the status changes of a session, newest first, as far back as the audit log reaches.',
@@ -348,8 +343,7 @@ function addReleaseVerb(session: Command, commandContext: CommandContext): void 
     });
 }
 
-function addRecheckVerb(session: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+function addRecheckVerb(session: Command, { hub, out }: CommandContext): void {
   addVerb(session, 'recheck', {
     summary: 'verify a session with the provider now',
     description:

@@ -221,8 +221,7 @@ function addRotateVerb(slot: Command, commandContext: CommandContext): void {
     });
 }
 
-function addTestVerb(slot: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+function addTestVerb(slot: Command, { hub, out }: CommandContext): void {
   addVerb(slot, 'test', {
     summary: 'test the credentials of a slot',
     description:

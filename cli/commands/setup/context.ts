@@ -125,8 +125,7 @@ function addShowVerb(context: Command, commandContext: CommandContext): void {
     });
 }
 
-function addCheckVerb(context: Command, commandContext: CommandContext): void {
-  const { hub, out, target } = commandContext;
+function addCheckVerb(context: Command, { hub, out, target }: CommandContext): void {
   addVerb(context, 'check', {
     summary: 'test the connection and show the caller',
     description:

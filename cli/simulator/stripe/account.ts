@@ -6,7 +6,7 @@ import type { Ledger } from '../ledger.ts';
 import { type Outcome, type Payment, SimulatorError } from '../payment.ts';
 import type { CallbackRequest } from '../provider.ts';
 import type { Refund } from '../refunds.ts';
-import type { Events, SentEvent } from './events.ts';
+import type { Events } from './events.ts';
 import {
   type Checkout,
   chargeObject,
@@ -40,30 +40,10 @@ export type LinkPurchase = {
   readonly reference?: string;
 };
 
-/** What tests and the control API can make happen at Stripe. @throws SimulatorError if it is not possible now */
-export type StripeControls = {
-  /** The customer completes the checkout with a payment that a bank settles later. */
-  payLater(ref: string): void;
-  /** The bank settles such a payment, or does not. */
-  settle(ref: string): void;
-  decline(ref: string): void;
-  /** The checkout session expires. */
-  expire(ref: string): void;
-  /** A customer buys by a payment link. Returns the id of the checkout session. */
-  buy(purchase: LinkPurchase): string;
-  /** The customer's bank demands back what was not refunded. Returns the dispute's id. */
-  dispute(ref: string): string;
-  /** The bank decides: `won` if the merchant keeps the money. */
-  closeDispute(ref: string, decision: 'won' | 'lost'): void;
-  /** Of all payments, oldest first. */
-  disputes(): readonly SimulatedDispute[];
-  /** Events so far, the latest last. */
-  events(): readonly SentEvent[];
-};
-
 export type SimulatedDispute = Pick<Payment, 'ref'> & Readonly<Dispute>;
 
 export type Account = ReturnType<typeof createAccount>;
+export type StripeControls = Account['controls'];
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
 export function createAccount(options: AccountOptions) {
@@ -137,31 +117,36 @@ export function createAccount(options: AccountOptions) {
     return checkout;
   };
 
-  const controls: StripeControls = {
-    payLater(ref) {
+  /** What tests and the control API can make happen. Throws a SimulatorError if it is not possible now. */
+  const controls = {
+    /** The customer completes the checkout with a payment that a bank settles later. */
+    payLater(ref: string): void {
       const checkout = find(ref);
       ledger.authorize(checkout.payment);
       send(checkout.payment, sessionEvent(checkout, 'completed'));
     },
-    settle(ref) {
+    /** The bank settles such a payment, or does not. */
+    settle(ref: string): void {
       const checkout = find(ref);
       requireState(checkout, 'authorized');
       ledger.execute(checkout.payment);
       send(checkout.payment, sessionEvent(checkout, 'async_payment_succeeded'));
     },
-    decline(ref) {
+    decline(ref: string): void {
       const checkout = find(ref);
       requireState(checkout, 'authorized');
       checkout.payment.state = 'declined';
       send(checkout.payment, sessionEvent(checkout, 'async_payment_failed'), 'failed');
     },
-    expire(ref) {
+    /** The checkout session expires. */
+    expire(ref: string): void {
       const checkout = find(ref);
       if (!/^(initiated|failed|cancelled)$/.test(checkout.payment.state)) requireState(checkout, 'initiated');
       checkout.payment.state = 'expired';
       send(checkout.payment, sessionEvent(checkout, 'expired'), 'cancelled');
     },
-    buy({ price, amount: text, currency, email, name, quantity = 1, reference }) {
+    /** A customer buys by a payment link. Returns the id of the checkout session. */
+    buy({ price, amount: text, currency, email, name, quantity = 1, reference }: LinkPurchase): string {
       const amount = parseAmount(text, currency);
       if (amount === undefined) throw new SimulatorError(`${text} ${currency} is no amount`);
       const about = { clientReference: reference ?? null, metadata: {}, price, quantity };
@@ -172,7 +157,8 @@ export function createAccount(options: AccountOptions) {
       send(checkout.payment, sessionEvent(checkout, 'completed'));
       return checkout.payment.ref;
     },
-    dispute(ref) {
+    /** The customer's bank demands back what was not refunded. Returns the dispute's id. */
+    dispute(ref: string): string {
       const checkout = find(ref);
       const { payment, disputes } = checkout;
       requireState(checkout, 'paid');
@@ -187,14 +173,16 @@ export function createAccount(options: AccountOptions) {
       sendEvent(payment, 'charge.dispute.created', disputeObject(payment, dispute));
       return dispute.id;
     },
-    closeDispute(ref, decision) {
+    /** The bank decides: `won` if the merchant keeps the money. */
+    closeDispute(ref: string, decision: 'won' | 'lost'): void {
       const { payment, disputes } = find(ref);
       const dispute = disputes.findLast(({ status }) => status === 'needs_response');
       if (dispute === undefined) throw new SimulatorError('no dispute is open');
       dispute.status = decision;
       sendEvent(payment, 'charge.dispute.closed', disputeObject(payment, dispute));
     },
-    disputes: () =>
+    /** Of all payments, oldest first. */
+    disputes: (): readonly SimulatedDispute[] =>
       [...checkouts.values()].flatMap(({ payment: { ref }, disputes }) =>
         disputes.map((dispute) => ({ ref, ...dispute })),
       ),

@@ -49,31 +49,36 @@ export type ObjectSchema<F extends Fields> = TypedSchema<{
   readonly [K in keyof MembersOf<F>]: MembersOf<F>[K];
 }> & { readonly properties: F };
 
-/**
- * @param origin The contract message that the object shows, if any. Its comments describe members without a
- * description.
- */
-export function object<F extends Fields>(
-  title: string,
-  properties: F,
-  origin: { readonly message?: string; readonly without?: readonly string[] } = {},
-): ObjectSchema<F> {
+/** An object that shows no message of the contract, or members of several. */
+export function object<F extends Fields>(title: string, properties: F): ObjectSchema<F> {
   const required = Object.keys(properties).filter((name) => properties[name]?.optional !== true);
-  const explained = Object.entries(properties).map(([name, shape]) =>
-    shape.description !== undefined || shape.field !== undefined || origin.message === undefined
-      ? [name, shape]
-      : [name, { ...shape, field: `${origin.message}.${name}` }],
-  );
   const schema: ObjectSchema<F> = {
     type: 'object',
     title,
-    properties: Object.fromEntries(explained), // same members, same types
+    properties,
     required,
     additionalProperties: false,
-    ...origin,
     [READ]: (message: object) => membersOf(schema, message),
   };
   return schema;
+}
+
+type Origin = { readonly message: string; readonly without: readonly string[] };
+
+/**
+ * An object that shows a message of the contract.
+ * @param origin The message, whose comments describe members without a description; and its fields that are not shown
+ * under their own names.
+ */
+export function view<F extends Fields>(title: string, origin: string | Origin, members: F): ObjectSchema<F> {
+  const { message, ...without } = typeof origin === 'string' ? { message: origin } : origin;
+  const explained = Object.entries(members).map(([name, shape]) =>
+    shape.description !== undefined || shape.field !== undefined
+      ? [name, shape]
+      : [name, { ...shape, field: `${message}.${name}` }],
+  );
+  const properties: F = Object.fromEntries(explained); // same members, same types
+  return { ...object(title, properties), message, ...without };
 }
 
 /** A member that is missing if the field has no value, or an empty text or list. */

@@ -26,11 +26,7 @@ import {
 } from '../../views/operations/audit-entry.ts';
 import * as json from '../../views/schema.ts';
 
-const BEGUN = json.object(
-  'BegunAuditChain',
-  { head: json.text() },
-  { message: 'hub.access.v1.BeginAuditChainResponse' },
-);
+const BEGUN = json.view('BegunAuditChain', 'hub.access.v1.BeginAuditChainResponse', { head: json.text() });
 
 type ListOptions = ListingOptions & {
   subject?: string;

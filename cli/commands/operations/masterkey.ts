@@ -5,11 +5,10 @@ import { addNoun, addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
 import * as json from '../../views/schema.ts';
 
-const ROTATION = json.object(
-  'MasterKeyRotation',
-  { masterKeyId: json.text('id of the first master key'), resealed: json.integer() },
-  { message: 'hub.payment.v1.ReencryptSecretsResponse' },
-);
+const ROTATION = json.view('MasterKeyRotation', 'hub.payment.v1.ReencryptSecretsResponse', {
+  masterKeyId: json.text('id of the first master key'),
+  resealed: json.integer(),
+});
 
 export function registerMasterkey(program: Command, { hub, out }: CommandContext): void {
   const masterkey = addNoun(program, 'masterkey', {

@@ -17,16 +17,12 @@ type PruneOptions = {
   readonly yes?: true;
 };
 
-const PRUNED_PARTITION = json.object(
-  'PrunedPartition',
-  {
-    month: json.text(),
-    table: json.text(),
-    rows: json.optional(json.integer('how many rows; with --dry-run only')),
-    bytes: json.integer(),
-  },
-  { message: 'hub.retention.v1.PrunedPartition' },
-);
+const PRUNED_PARTITION = json.view('PrunedPartition', 'hub.retention.v1.PrunedPartition', {
+  month: json.text(),
+  table: json.text(),
+  rows: json.optional(json.integer('how many rows; with --dry-run only')),
+  bytes: json.integer(),
+});
 type PrunedView = json.ValueOf<typeof PRUNED_PARTITION>;
 
 const COLUMNS: readonly Column<PrunedView>[] = [

@@ -5,23 +5,19 @@ import type { Column } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 
-export const DELIVERY = json.object(
-  'Delivery',
-  {
-    endpointId: json.id('whe'),
-    eventId: json.id('evt'),
-    type: json.text(),
-    state: json.word(DELIVERY_STATES),
-    attempts: json.integer(),
-    nextAttemptAt: json.optional(json.time('time of the next attempt')),
-    lastAttemptAt: json.optional(json.time('time of the last attempt')),
-    responseStatus: json.unlessZero(json.integer('status of the last answer; missing without one')),
-    responseBody: json.optional(json.text()),
-    problem: json.optional(json.text('why the last attempt failed')),
-    durationMs: json.optional(json.integer()),
-  },
-  { message: 'hub.event.v1.Delivery' },
-);
+export const DELIVERY = json.view('Delivery', 'hub.event.v1.Delivery', {
+  endpointId: json.id('whe'),
+  eventId: json.id('evt'),
+  type: json.text(),
+  state: json.word(DELIVERY_STATES),
+  attempts: json.integer(),
+  nextAttemptAt: json.optional(json.time('time of the next attempt')),
+  lastAttemptAt: json.optional(json.time('time of the last attempt')),
+  responseStatus: json.unlessZero(json.integer('status of the last answer; missing without one')),
+  responseBody: json.optional(json.text()),
+  problem: json.optional(json.text('why the last attempt failed')),
+  durationMs: json.optional(json.integer()),
+});
 export type DeliveryView = json.ValueOf<typeof DELIVERY>;
 
 export function deliveryView(delivery: Delivery | undefined): DeliveryView {

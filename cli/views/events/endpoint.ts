@@ -6,26 +6,22 @@ import { scopeText } from '../operations/token.ts';
 import * as json from '../schema.ts';
 import { DELIVERY } from './delivery.ts';
 
-export const ENDPOINT = json.object(
-  'Endpoint',
-  {
-    endpointId: json.id('whe'),
-    url: json.text(),
-    events: json.list(json.text()),
-    apps: json.list(json.text()),
-    slots: json.list(json.text()),
-    includeKeys: json.boolean(),
-    description: json.optional(json.text()),
-    createdAt: json.time(),
-    disabledAt: json.optional(json.time('when the endpoint was disabled; missing if it is enabled')),
-    disabledReason: json.optional(json.text('why it is disabled')),
-    failingSince: json.optional(json.time('time of the first failed attempt since the last success')),
-    previousSecretUntil: json.optional(
-      json.time('time until which deliveries are also signed with the previous secret'),
-    ),
-  },
-  { message: 'hub.event.v1.Endpoint' },
-);
+export const ENDPOINT = json.view('Endpoint', 'hub.event.v1.Endpoint', {
+  endpointId: json.id('whe'),
+  url: json.text(),
+  events: json.list(json.text()),
+  apps: json.list(json.text()),
+  slots: json.list(json.text()),
+  includeKeys: json.boolean(),
+  description: json.optional(json.text()),
+  createdAt: json.time(),
+  disabledAt: json.optional(json.time('when the endpoint was disabled; missing if it is enabled')),
+  disabledReason: json.optional(json.text('why it is disabled')),
+  failingSince: json.optional(json.time('time of the first failed attempt since the last success')),
+  previousSecretUntil: json.optional(
+    json.time('time until which deliveries are also signed with the previous secret'),
+  ),
+});
 export type EndpointView = json.ValueOf<typeof ENDPOINT>;
 
 export const ENDPOINTS = json.object('Endpoints', {

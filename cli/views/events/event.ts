@@ -7,8 +7,9 @@ import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 import { DELIVERY } from './delivery.ts';
 
-export const EVENT = json.object(
+export const EVENT = json.view(
   'Event',
+  { message: 'hub.event.v1.Event', without: ['data'] },
   {
     eventId: json.id('evt'),
     type: json.text(),
@@ -18,7 +19,6 @@ export const EVENT = json.object(
     app: json.optional(json.text('slug of the app of the object')),
     slot: json.optional(json.text('name of the slot of the object')),
   },
-  { message: 'hub.event.v1.Event', without: ['data'] },
 );
 export type EventView = json.ValueOf<typeof EVENT>;
 

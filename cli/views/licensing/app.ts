@@ -7,42 +7,30 @@ import * as json from '../schema.ts';
 /** Words of the key states by their number in the contract. */
 export const SIGNING_KEY_STATES = { active: 1, retired: 2, withdrawn: 3 } as const;
 
-export const SIGNING_KEY = json.object(
-  'SigningKey',
-  {
-    kid: json.text(),
-    state: json.word(SIGNING_KEY_STATES),
-    createdAt: json.time(),
-    publicKeyPem: json.text(),
-  },
-  { message: 'hub.license.v1.SigningKey' },
-);
+export const SIGNING_KEY = json.view('SigningKey', 'hub.license.v1.SigningKey', {
+  kid: json.text(),
+  state: json.word(SIGNING_KEY_STATES),
+  createdAt: json.time(),
+  publicKeyPem: json.text(),
+});
 export type SigningKeyView = json.ValueOf<typeof SIGNING_KEY>;
 
-const DEFAULT_TERMS = json.object(
-  'DefaultTerms',
-  {
-    leaseDays: json.integer(
-      'number of days that a signed license is valid without contacting the hub; 0 for no bound',
-    ),
-    graceDays: json.integer('number of days that a license stays valid after its expiry'),
-    seatLimit: json.integer('machines that can be active at the same time; -1 is unlimited'),
-  },
-  { message: 'hub.license.v1.DefaultTerms' },
-);
+const DEFAULT_TERMS = json.view('DefaultTerms', 'hub.license.v1.DefaultTerms', {
+  leaseDays: json.integer(
+    'number of days that a signed license is valid without contacting the hub; 0 for no bound',
+  ),
+  graceDays: json.integer('number of days that a license stays valid after its expiry'),
+  seatLimit: json.integer('machines that can be active at the same time; -1 is unlimited'),
+});
 
-export const APP = json.object(
-  'App',
-  {
-    slug: json.text(),
-    name: json.text(),
-    appId: json.id('app'),
-    createdAt: json.time(),
-    defaultTerms: DEFAULT_TERMS,
-    signingKeys: json.list(SIGNING_KEY),
-  },
-  { message: 'hub.license.v1.App' },
-);
+export const APP = json.view('App', 'hub.license.v1.App', {
+  slug: json.text(),
+  name: json.text(),
+  appId: json.id('app'),
+  createdAt: json.time(),
+  defaultTerms: DEFAULT_TERMS,
+  signingKeys: json.list(SIGNING_KEY),
+});
 export type AppView = json.ValueOf<typeof APP>;
 
 export const appView = (app: App | undefined): AppView => json.viewOf(APP, app);

@@ -4,19 +4,15 @@ import { type Column, pick } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 
-export const CUSTOMER = json.object(
-  'Customer',
-  {
-    customerId: json.id('cus'),
-    name: json.text(),
-    email: json.optional(json.text('its email address')),
-    externalRef: json.optional(json.text('its identifier in another system')),
-    metadata: json.map(json.text()),
-    createdAt: json.time(),
-    erasedAt: json.optional(json.time('when its personal data was erased')),
-  },
-  { message: 'hub.customer.v1.Customer' },
-);
+export const CUSTOMER = json.view('Customer', 'hub.customer.v1.Customer', {
+  customerId: json.id('cus'),
+  name: json.text(),
+  email: json.optional(json.text('its email address')),
+  externalRef: json.optional(json.text('its identifier in another system')),
+  metadata: json.map(json.text()),
+  createdAt: json.time(),
+  erasedAt: json.optional(json.time('when its personal data was erased')),
+});
 export type CustomerView = json.ValueOf<typeof CUSTOMER>;
 
 export const CUSTOMERS = json.object('Customers', {

@@ -4,11 +4,12 @@ import { type Column, pick } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 
-export const KEY_SECRET = json.object(
-  'KeySecret',
-  { keySecretId: json.id('ksec'), active: json.boolean(), licenses: json.integer(), createdAt: json.time() },
-  { message: 'hub.license.v1.KeySecret' },
-);
+export const KEY_SECRET = json.view('KeySecret', 'hub.license.v1.KeySecret', {
+  keySecretId: json.id('ksec'),
+  active: json.boolean(),
+  licenses: json.integer(),
+  createdAt: json.time(),
+});
 type KeySecretView = json.ValueOf<typeof KEY_SECRET>;
 
 export const keySecretView = (secret: KeySecret | undefined): KeySecretView =>

@@ -10,63 +10,59 @@ import { type Column, pick } from '../../output/table.ts';
 import { limitsText, pairsText, seatsText, shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 
-export const PERIOD = json.object(
-  'Period',
-  { years: json.integer('years'), months: json.integer('months'), days: json.integer('days') },
-  { message: 'hub.license.v1.Period' },
-);
+export const PERIOD = json.view('Period', 'hub.license.v1.Period', {
+  years: json.integer('years'),
+  months: json.integer('months'),
+  days: json.integer('days'),
+});
 
-export const LICENSE = json.object(
-  'License',
-  {
-    licenseId: json.id('lic'),
-    app: json.text(),
-    keyHint: json.text(),
-    state: json.word(LICENSE_STATES),
-    seats: json.integer('seats allowed; -1 is unlimited'),
-    seatsUsed: json.integer('seats taken'),
-    limits: json.limits(),
-    ownLimits: json.limits(),
-    limitProfile: json.optional(json.text('its limit profile')),
-    features: json.list(json.text()),
-    customer: json.optional(json.text('name of the customer')),
-    customerId: json.optional(json.id('cus', 'the customer')),
-    expiresAt: json.optional(json.time('when it expires')),
-    graceDays: json.integer('number of days that it stays valid after its expiry'),
-    graceEndsAt: json.optional(json.time('when its grace ends')),
-    validFor: json.optional(PERIOD),
-    leaseDays: json.optional(
-      json.integer('number of days that a signed license is valid without contacting the hub'),
-    ),
-    createdAt: json.time(),
-    revokedAt: json.optional(json.time('when it was revoked')),
-    revokeReason: json.optional(json.text('why it was revoked')),
-    suspendedAt: json.optional(json.time('when it was suspended')),
-    suspendReason: json.optional(json.text('why it was suspended')),
-    metadata: json.map(json.text()),
-    signedMetadata: json.list(json.text()),
-    termsVersion: json.integer(),
-    keyGeneration: json.integer(),
-    keyDerivable: json.boolean(),
-    lastActiveOn: json.optional(json.text('the day a machine last used it, in UTC: 2026-01-31')),
-  },
-  { message: 'hub.license.v1.License' },
-);
+export const LICENSE = json.view('License', 'hub.license.v1.License', {
+  licenseId: json.id('lic'),
+  app: json.text(),
+  keyHint: json.text(),
+  state: json.word(LICENSE_STATES),
+  seats: json.integer('seats allowed; -1 is unlimited'),
+  seatsUsed: json.integer('seats taken'),
+  limits: json.limits(),
+  ownLimits: json.limits(),
+  limitProfile: json.optional(json.text('its limit profile')),
+  features: json.list(json.text()),
+  customer: json.optional(json.text('name of the customer')),
+  customerId: json.optional(json.id('cus', 'the customer')),
+  expiresAt: json.optional(json.time('when it expires')),
+  graceDays: json.integer('number of days that it stays valid after its expiry'),
+  graceEndsAt: json.optional(json.time('when its grace ends')),
+  validFor: json.optional(PERIOD),
+  leaseDays: json.optional(
+    json.integer('number of days that a signed license is valid without contacting the hub'),
+  ),
+  createdAt: json.time(),
+  revokedAt: json.optional(json.time('when it was revoked')),
+  revokeReason: json.optional(json.text('why it was revoked')),
+  suspendedAt: json.optional(json.time('when it was suspended')),
+  suspendReason: json.optional(json.text('why it was suspended')),
+  metadata: json.map(json.text()),
+  signedMetadata: json.list(json.text()),
+  termsVersion: json.integer(),
+  keyGeneration: json.integer(),
+  keyDerivable: json.boolean(),
+  lastActiveOn: json.optional(json.text('the day a machine last used it, in UTC: 2026-01-31')),
+});
 export type LicenseView = json.ValueOf<typeof LICENSE>;
 
-export const ISSUED_LICENSE = json.object(
+export const ISSUED_LICENSE = json.view(
   'IssuedLicense',
+  { message: 'hub.license.v1.IssuedLicense', without: ['license'] },
   {
     ...LICENSE.properties,
     licenseKey: json.optional(json.text('its key; missing if it was replaced since')),
   },
-  { message: 'hub.license.v1.IssuedLicense', without: ['license'] },
 );
 /** The license, and how many machines use it beyond its seats. */
-export const UPDATED_LICENSE = json.object(
+export const UPDATED_LICENSE = json.view(
   'UpdatedLicense',
-  { ...LICENSE.properties, seatsOverLimit: json.integer() },
   { message: 'hub.license.v1.UpdateLicenseResponse', without: ['license', 'changed'] },
+  { ...LICENSE.properties, seatsOverLimit: json.integer() },
 );
 export type UpdatedView = json.ValueOf<typeof UPDATED_LICENSE>;
 

@@ -4,11 +4,11 @@ import { type Column, pick } from '../../output/table.ts';
 import { limitsText } from '../cells.ts';
 import * as json from '../schema.ts';
 
-export const PROFILE = json.object(
-  'Profile',
-  { app: json.text(), name: json.text(), limits: json.limits() },
-  { message: 'hub.license.v1.LimitProfile' },
-);
+export const PROFILE = json.view('Profile', 'hub.license.v1.LimitProfile', {
+  app: json.text(),
+  name: json.text(),
+  limits: json.limits(),
+});
 export type ProfileView = json.ValueOf<typeof PROFILE>;
 
 export const profileView = (profile: LimitProfile | undefined): ProfileView => json.viewOf(PROFILE, profile);

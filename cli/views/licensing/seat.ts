@@ -4,21 +4,17 @@ import { type Column, pick } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 
-export const SEAT = json.object(
-  'Seat',
-  {
-    seatId: json.id('seat'),
-    licenseId: json.id('lic'),
-    state: json.oneOf(['active', 'released'], 'whether it is taken'),
-    machineFingerprint: json.text(),
-    machineLabel: json.optional(json.text('label of the machine')),
-    appVersion: json.optional(json.text('version of the application at its last activation')),
-    activatedAt: json.time(),
-    lastSeenAt: json.optional(json.time()),
-    releasedAt: json.optional(json.time('when it was released')),
-  },
-  { message: 'hub.license.v1.Seat' },
-);
+export const SEAT = json.view('Seat', 'hub.license.v1.Seat', {
+  seatId: json.id('seat'),
+  licenseId: json.id('lic'),
+  state: json.oneOf(['active', 'released'], 'whether it is taken'),
+  machineFingerprint: json.text(),
+  machineLabel: json.optional(json.text('label of the machine')),
+  appVersion: json.optional(json.text('version of the application at its last activation')),
+  activatedAt: json.time(),
+  lastSeenAt: json.optional(json.time()),
+  releasedAt: json.optional(json.time('when it was released')),
+});
 export type SeatView = json.ValueOf<typeof SEAT>;
 
 export const seatView = (seat: Seat | undefined): SeatView =>

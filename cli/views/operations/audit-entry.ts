@@ -12,33 +12,30 @@ import * as json from '../schema.ts';
 export type ActorKindName = keyof typeof ACTOR_KINDS;
 const ACTOR_KIND_NAMES = Object.keys(ACTOR_KINDS) as ActorKindName[]; // the keys above
 
-export const AUDIT_ENTRY = json.object(
-  'AuditEntry',
-  {
-    auditEntryId: json.id('aud'),
-    at: json.time(),
-    actor: json.text(),
-    action: json.text(),
-    subject: json.text(),
-    before: json.nullable(json.facts(), 'the changed values before; null if there were none'),
-    after: json.nullable(json.facts(), 'the values after the change; null if the object is gone'),
-    detail: json.facts(),
-    requestId: json.optional(json.text()),
-    actorKind: json.optional(
-      json.oneOf(
-        ACTOR_KIND_NAMES,
-        'a token, a certificate that replaces one, the hub itself or a command without a hub; missing for entries from before kinds were recorded',
-      ),
+export const AUDIT_ENTRY = json.view('AuditEntry', 'hub.access.v1.AuditEntry', {
+  auditEntryId: json.id('aud'),
+  at: json.time(),
+  actor: json.text(),
+  action: json.text(),
+  subject: json.text(),
+  before: json.nullable(json.facts(), 'the changed values before; null if there were none'),
+  after: json.nullable(json.facts(), 'the values after the change; null if the object is gone'),
+  detail: json.facts(),
+  requestId: json.optional(json.text()),
+  actorKind: json.optional(
+    json.oneOf(
+      ACTOR_KIND_NAMES,
+      'a token, a certificate that replaces one, the hub itself or a command without a hub; missing for entries from before kinds were recorded',
     ),
-    actorTokenId: json.optional(json.id('tok')),
-    actorCertificateSubject: json.optional(json.text()),
-  },
-  { message: 'hub.access.v1.AuditEntry' },
-);
+  ),
+  actorTokenId: json.optional(json.id('tok')),
+  actorCertificateSubject: json.optional(json.text()),
+});
 export type AuditEntryView = json.ValueOf<typeof AUDIT_ENTRY>;
 
-export const LINKED_AUDIT_ENTRY = json.object(
+export const LINKED_AUDIT_ENTRY = json.view(
   'LinkedAuditEntry',
+  { message: 'hub.access.v1.LinkedAuditEntry', without: ['entry'] },
   {
     seq: json.integer(),
     ...AUDIT_ENTRY.properties,
@@ -46,38 +43,29 @@ export const LINKED_AUDIT_ENTRY = json.object(
     previousHash: json.text(),
     hash: json.text(),
   },
-  { message: 'hub.access.v1.LinkedAuditEntry', without: ['entry'] },
 );
 export type LinkedEntryView = json.ValueOf<typeof LINKED_AUDIT_ENTRY>;
 
-export const AUDIT_BREAK = json.object(
-  'AuditBreak',
-  {
-    problem: json.text(),
-    seq: json.optional(json.integer('number of the link; missing if the row has none')),
-    auditEntryId: json.optional(json.id('aud', 'the row; missing if unknown')),
-    detail: json.text(),
-  },
-  { message: 'hub.access.v1.AuditBreak' },
-);
+export const AUDIT_BREAK = json.view('AuditBreak', 'hub.access.v1.AuditBreak', {
+  problem: json.text(),
+  seq: json.optional(json.integer('number of the link; missing if the row has none')),
+  auditEntryId: json.optional(json.id('aud', 'the row; missing if unknown')),
+  detail: json.text(),
+});
 
-export const AUDIT_CHAIN = json.object(
-  'AuditChain',
-  {
-    ok: json.boolean(),
-    head: json.text(),
-    entries: json.integer(),
-    beginsAfter: json.unlessZero(
-      json.integer('number of the link that it begins after; missing for the first chain'),
-    ),
-    unlinked: json.integer(),
-    unlinkedSince: json.optional(json.time()),
-    broken: json.optional(
-      json.withDescription(AUDIT_BREAK, 'the first row that breaks it; missing if it is intact'),
-    ),
-  },
-  { message: 'hub.access.v1.VerifyAuditLogResponse' },
-);
+export const AUDIT_CHAIN = json.view('AuditChain', 'hub.access.v1.VerifyAuditLogResponse', {
+  ok: json.boolean(),
+  head: json.text(),
+  entries: json.integer(),
+  beginsAfter: json.unlessZero(
+    json.integer('number of the link that it begins after; missing for the first chain'),
+  ),
+  unlinked: json.integer(),
+  unlinkedSince: json.optional(json.time()),
+  broken: json.optional(
+    json.withDescription(AUDIT_BREAK, 'the first row that breaks it; missing if it is intact'),
+  ),
+});
 export type AuditChainView = json.ValueOf<typeof AUDIT_CHAIN>;
 
 export const auditChainView = (reply: VerifyAuditLogResponse): AuditChainView =>

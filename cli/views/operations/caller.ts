@@ -7,21 +7,17 @@ import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 import { scopeText } from './token.ts';
 
-export const CALLER = json.object(
-  'Caller',
-  {
-    context: json.optional(json.text("the hub's context; missing for the local hub and for an address")),
-    server: json.text('address of the hub'),
-    hubVersion: json.text(),
-    hubTime: json.time(),
-    tokenId: json.id('tok'),
-    name: json.text(),
-    role: json.word(ROLES),
-    apps: json.list(json.text()),
-    slots: json.list(json.text()),
-  },
-  { message: 'hub.access.v1.GetCallerResponse' },
-);
+export const CALLER = json.view('Caller', 'hub.access.v1.GetCallerResponse', {
+  context: json.optional(json.text("the hub's context; missing for the local hub and for an address")),
+  server: json.text('address of the hub'),
+  hubVersion: json.text(),
+  hubTime: json.time(),
+  tokenId: json.id('tok'),
+  name: json.text(),
+  role: json.word(ROLES),
+  apps: json.list(json.text()),
+  slots: json.list(json.text()),
+});
 export type CallerView = json.ValueOf<typeof CALLER>;
 
 export const callerView = (caller: GetCallerResponse, { server, context }: Target): CallerView =>

@@ -5,31 +5,27 @@ import { type Column, pick } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 
-export const TOKEN = json.object(
-  'Token',
-  {
-    tokenId: json.id('tok'),
-    name: json.text(),
-    role: json.word(ROLES),
-    apps: json.list(json.text()),
-    slots: json.list(json.text()),
-    certificateSubject: json.optional(json.text('subject of the certificate that replaces the token')),
-    createdAt: json.time(),
-    expiresAt: json.optional(json.time('when it expires')),
-    revokedAt: json.optional(json.time('when it was revoked')),
-    lastUsedAt: json.optional(json.time('when it was last used, accurate to a minute')),
-  },
-  { message: 'hub.access.v1.ServiceToken' },
-);
+export const TOKEN = json.view('Token', 'hub.access.v1.ServiceToken', {
+  tokenId: json.id('tok'),
+  name: json.text(),
+  role: json.word(ROLES),
+  apps: json.list(json.text()),
+  slots: json.list(json.text()),
+  certificateSubject: json.optional(json.text('subject of the certificate that replaces the token')),
+  createdAt: json.time(),
+  expiresAt: json.optional(json.time('when it expires')),
+  revokedAt: json.optional(json.time('when it was revoked')),
+  lastUsedAt: json.optional(json.time('when it was last used, accurate to a minute')),
+});
 export type TokenView = json.ValueOf<typeof TOKEN>;
 
-export const CREATED_TOKEN = json.object(
+export const CREATED_TOKEN = json.view(
   'CreatedToken',
+  { message: 'hub.access.v1.CreateTokenResponse', without: ['serviceToken'] },
   {
     ...TOKEN.properties,
     token: json.optional(json.text('the token, shown only once; missing if a certificate replaces it')),
   },
-  { message: 'hub.access.v1.CreateTokenResponse', without: ['serviceToken'] },
 );
 export type CreatedTokenView = json.ValueOf<typeof CREATED_TOKEN>;
 

@@ -7,26 +7,22 @@ import { type Column, pick } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 
-export const MAIL = json.object(
-  'Mail',
-  {
-    mailId: json.id('mal'),
-    orderId: json.id('ord'),
-    app: json.text(),
-    kind: json.word(MAIL_KINDS),
-    language: json.optional(json.text('language of the session')),
-    state: json.word(MAIL_STATES),
-    attempts: json.integer(),
-    nextAttemptAt: json.optional(json.time('time of the next attempt')),
-    lastAttemptAt: json.optional(json.time('time of the last attempt')),
-    problem: json.optional(json.text('why the last attempt failed')),
-    smtpResponse: json.optional(json.text('the answer of the mail server, without email addresses')),
-    createdAt: json.time(),
-    sentAt: json.optional(json.time('when the mail server accepted it')),
-    messageId: json.text(),
-  },
-  { message: 'hub.mail.v1.Mail' },
-);
+export const MAIL = json.view('Mail', 'hub.mail.v1.Mail', {
+  mailId: json.id('mal'),
+  orderId: json.id('ord'),
+  app: json.text(),
+  kind: json.word(MAIL_KINDS),
+  language: json.optional(json.text('language of the session')),
+  state: json.word(MAIL_STATES),
+  attempts: json.integer(),
+  nextAttemptAt: json.optional(json.time('time of the next attempt')),
+  lastAttemptAt: json.optional(json.time('time of the last attempt')),
+  problem: json.optional(json.text('why the last attempt failed')),
+  smtpResponse: json.optional(json.text('the answer of the mail server, without email addresses')),
+  createdAt: json.time(),
+  sentAt: json.optional(json.time('when the mail server accepted it')),
+  messageId: json.text(),
+});
 export type MailView = json.ValueOf<typeof MAIL>;
 
 export const mailView = (mail: Mail | undefined): MailView => json.viewOf(MAIL, mail);
@@ -79,17 +75,18 @@ const TEMPLATE_HEAD = {
   builtIn: json.boolean(),
 };
 
-export const TEMPLATE_SUMMARY = json.object('MailTemplateSummary', TEMPLATE_HEAD, {
-  message: 'hub.mail.v1.MailTemplate',
-  without: ['text', 'html'],
-});
+export const TEMPLATE_SUMMARY = json.view(
+  'MailTemplateSummary',
+  { message: 'hub.mail.v1.MailTemplate', without: ['text', 'html'] },
+  TEMPLATE_HEAD,
+);
 export type TemplateSummaryView = json.ValueOf<typeof TEMPLATE_SUMMARY>;
 
-export const TEMPLATE = json.object(
-  'MailTemplate',
-  { ...TEMPLATE_HEAD, text: json.text(), html: json.text() },
-  { message: 'hub.mail.v1.MailTemplate' },
-);
+export const TEMPLATE = json.view('MailTemplate', 'hub.mail.v1.MailTemplate', {
+  ...TEMPLATE_HEAD,
+  text: json.text(),
+  html: json.text(),
+});
 export type TemplateView = json.ValueOf<typeof TEMPLATE>;
 
 export const templateSummaryView = (template: MailTemplate | undefined): TemplateSummaryView =>
@@ -119,22 +116,19 @@ export const REMOVED_TEMPLATE = json.object('RemovedMailTemplate', {
   language: json.text('language of the removed template'),
 });
 
-export const PREVIEW = json.object(
-  'MailPreview',
-  { subject: json.text(), text: json.text(), html: json.text(), template: TEMPLATE_SUMMARY },
-  { message: 'hub.mail.v1.PreviewMailResponse' },
-);
+export const PREVIEW = json.view('MailPreview', 'hub.mail.v1.PreviewMailResponse', {
+  subject: json.text(),
+  text: json.text(),
+  html: json.text(),
+  template: TEMPLATE_SUMMARY,
+});
 
-export const TEST_MAIL = json.object(
-  'TestMail',
-  {
-    sent: json.boolean(),
-    problem: json.optional(json.text()),
-    smtpResponse: json.optional(json.text()),
-    messageId: json.text(),
-  },
-  { message: 'hub.mail.v1.SendTestMailResponse' },
-);
+export const TEST_MAIL = json.view('TestMail', 'hub.mail.v1.SendTestMailResponse', {
+  sent: json.boolean(),
+  problem: json.optional(json.text()),
+  smtpResponse: json.optional(json.text()),
+  messageId: json.text(),
+});
 export type TestMailView = json.ValueOf<typeof TEST_MAIL>;
 
 export const testMailView = (response: SendTestMailResponse | undefined): TestMailView =>

@@ -13,8 +13,9 @@ import * as json from '../schema.ts';
 export const GRANTS = ['license', 'renewal', 'seats'] as const;
 export type GrantName = (typeof GRANTS)[number];
 
-export const OFFER = json.object(
+export const OFFER = json.view(
   'Offer',
+  { message: 'hub.order.v1.Offer', without: ['terms'] },
   {
     offerId: json.id('ofr'),
     app: json.text(),
@@ -57,18 +58,13 @@ export const OFFER = json.object(
     downloadUrl: json.optional(json.text('where customers download the app')),
     onRefund: json.word(REFUND_POLICIES, 'what a full refund or a reversal does with the licenses'),
     catalogPrices: json.list(
-      json.object(
-        'CatalogPrice',
-        { gateway: json.text(), price: json.text() },
-        { message: 'hub.order.v1.CatalogPrice' },
-      ),
+      json.view('CatalogPrice', 'hub.order.v1.CatalogPrice', { gateway: json.text(), price: json.text() }),
       "prices of providers' catalogs whose purchases outside the hub it grants",
     ),
     createdAt: json.time(),
     versionCreatedAt: json.time(),
     archivedAt: json.optional(json.time('when it was archived; missing while it is for sale')),
   },
-  { message: 'hub.order.v1.Offer', without: ['terms'] },
 );
 export type OfferView = json.ValueOf<typeof OFFER>;
 

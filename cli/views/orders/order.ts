@@ -8,45 +8,35 @@ import { shortTime } from '../cells.ts';
 import { MONEY, moneyText, moneyView } from '../payments/money.ts';
 import * as json from '../schema.ts';
 
-const ORDER_LICENSE = json.object(
-  'OrderLicense',
-  {
-    licenseId: json.id('lic'),
-    issued: json.boolean(),
-    expiresBefore: json.optional(json.time('the expiry before a renewal')),
-    expiresAfter: json.optional(json.time('the expiry after a renewal')),
-    seatsAdded: json.unlessZero(json.integer('the seats that the order added')),
-    takenBack: json.optional(json.word(TAKEN_BACK, 'what the hub did with it when the order was refunded')),
-    seatsTaken: json.unlessZero(json.integer('the seats that the hub took back')),
-    timeTakenMs: json.unlessZero(json.integer('the time that the hub took from the expiry, in milliseconds')),
-  },
-  { message: 'hub.order.v1.OrderLicense' },
-);
+const ORDER_LICENSE = json.view('OrderLicense', 'hub.order.v1.OrderLicense', {
+  licenseId: json.id('lic'),
+  issued: json.boolean(),
+  expiresBefore: json.optional(json.time('the expiry before a renewal')),
+  expiresAfter: json.optional(json.time('the expiry after a renewal')),
+  seatsAdded: json.unlessZero(json.integer('the seats that the order added')),
+  takenBack: json.optional(json.word(TAKEN_BACK, 'what the hub did with it when the order was refunded')),
+  seatsTaken: json.unlessZero(json.integer('the seats that the hub took back')),
+  timeTakenMs: json.unlessZero(json.integer('the time that the hub took from the expiry, in milliseconds')),
+});
 export type OrderLicenseView = json.ValueOf<typeof ORDER_LICENSE>;
 
-export const ORDER = json.object(
-  'Order',
-  {
-    orderId: json.id('ord'),
-    state: json.word(ORDER_STATES),
-    reason: json.optional(json.text('why it is blocked or refunded, and what the hub left unchanged')),
-    offer: json.text(),
-    offerId: json.id('ofr'),
-    offerVersion: json.integer(),
-    quantity: json.integer(),
-    ...MONEY.properties,
-    sessionId: json.id('chs'),
-    slot: json.text(),
-    customerId: json.optional(json.id('cus', 'the customer, if the session names one')),
-    licenses: json.list(ORDER_LICENSE),
-    createdAt: json.time(),
-    fulfilledAt: json.optional(json.time('when it was fulfilled; missing while it is blocked')),
-    refundedAt: json.optional(
-      json.time('when the hub took back its licenses; missing unless it is refunded'),
-    ),
-  },
-  { message: 'hub.order.v1.Order' },
-);
+export const ORDER = json.view('Order', 'hub.order.v1.Order', {
+  orderId: json.id('ord'),
+  state: json.word(ORDER_STATES),
+  reason: json.optional(json.text('why it is blocked or refunded, and what the hub left unchanged')),
+  offer: json.text(),
+  offerId: json.id('ofr'),
+  offerVersion: json.integer(),
+  quantity: json.integer(),
+  ...MONEY.properties,
+  sessionId: json.id('chs'),
+  slot: json.text(),
+  customerId: json.optional(json.id('cus', 'the customer, if the session names one')),
+  licenses: json.list(ORDER_LICENSE),
+  createdAt: json.time(),
+  fulfilledAt: json.optional(json.time('when it was fulfilled; missing while it is blocked')),
+  refundedAt: json.optional(json.time('when the hub took back its licenses; missing unless it is refunded')),
+});
 export type OrderView = json.ValueOf<typeof ORDER>;
 
 export const orderView = (order: Order | undefined): OrderView =>

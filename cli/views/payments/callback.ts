@@ -6,37 +6,29 @@ import { type Column, pick } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 
-export const CALLBACK = json.object(
-  'Callback',
-  {
-    callbackId: json.id('cb'),
-    gateway: json.text(),
-    sessionId: json.optional(json.id('chs', 'the session it belongs to')),
-    state: json.word(CALLBACK_STATES),
-    reason: json.text(),
-    fields: json.map(json.text()),
-    attempts: json.integer(),
-    receivedAt: json.time(),
-    finishedAt: json.optional(json.time('when it was processed')),
-    sessionStatus: json.optional(json.word(CHARGE_STATUSES, 'session status that it was settled with')),
-    replayedAt: json.optional(json.list(json.time(), 'when operators replayed it, oldest first')),
-  },
-  { message: 'hub.payment.v1.Callback' },
-);
+export const CALLBACK = json.view('Callback', 'hub.payment.v1.Callback', {
+  callbackId: json.id('cb'),
+  gateway: json.text(),
+  sessionId: json.optional(json.id('chs', 'the session it belongs to')),
+  state: json.word(CALLBACK_STATES),
+  reason: json.text(),
+  fields: json.map(json.text()),
+  attempts: json.integer(),
+  receivedAt: json.time(),
+  finishedAt: json.optional(json.time('when it was processed')),
+  sessionStatus: json.optional(json.word(CHARGE_STATUSES, 'session status that it was settled with')),
+  replayedAt: json.optional(json.list(json.time(), 'when operators replayed it, oldest first')),
+});
 export type CallbackView = json.ValueOf<typeof CALLBACK>;
 
-export const VERIFICATION = json.object(
-  'Verification',
-  {
-    operation: json.text(),
-    outcome: json.text(),
-    detail: json.text(),
-    askedAt: json.time(),
-    durationMs: json.integer(),
-    callbackId: json.optional(json.id('cb', 'the callback that caused the request')),
-  },
-  { message: 'hub.payment.v1.Verification' },
-);
+export const VERIFICATION = json.view('Verification', 'hub.payment.v1.Verification', {
+  operation: json.text(),
+  outcome: json.text(),
+  detail: json.text(),
+  askedAt: json.time(),
+  durationMs: json.integer(),
+  callbackId: json.optional(json.id('cb', 'the callback that caused the request')),
+});
 export type VerificationView = json.ValueOf<typeof VERIFICATION>;
 
 /** A callback with its verifications, oldest first. */

@@ -9,53 +9,45 @@ import { pairsText, shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 import { MONEY, moneyText, moneyView } from './money.ts';
 
-const PURCHASE = json.object(
-  'Purchase',
-  {
-    offer: json.text(),
-    offerId: json.id('ofr'),
-    offerVersion: json.integer(),
-    quantity: json.integer(),
-    customerId: json.optional(json.id('cus', 'the customer, if the request named one')),
-    licenseId: json.optional(json.id('lic', 'the license to renew or to add seats to')),
-  },
-  { message: 'hub.payment.v1.Purchase' },
-);
+const PURCHASE = json.view('Purchase', 'hub.payment.v1.Purchase', {
+  offer: json.text(),
+  offerId: json.id('ofr'),
+  offerVersion: json.integer(),
+  quantity: json.integer(),
+  customerId: json.optional(json.id('cus', 'the customer, if the request named one')),
+  licenseId: json.optional(json.id('lic', 'the license to renew or to add seats to')),
+});
 
-export const CHARGE_SESSION = json.object(
-  'ChargeSession',
-  {
-    sessionId: json.id('chs'),
-    status: json.word(CHARGE_STATUSES),
-    statusVerified: json.boolean(),
-    statusReason: json.text(),
-    slot: json.text(),
-    gateway: json.text(),
-    ...MONEY.properties,
-    orderReference: json.text(),
-    checkoutUrl: json.text(),
-    merchantTransactionId: json.text(),
-    providerPaymentId: json.text(),
-    gatewayTransactionId: json.optional(
-      json.text("the provider's id of the payment that settled it; only if it was paid"),
-    ),
-    refunded: json.optional(json.withDescription(MONEY, 'the part of the payment that was paid back')),
-    riskLevel: json.optional(
-      json.integer("the provider's risk rating of the payment, 0 is safe; missing without a rating"),
-    ),
-    riskTitle: json.optional(json.text("the provider's title of the rating")),
-    heldAt: json.optional(json.time('since when the payment has been held for review; only while it is')),
-    releasedAt: json.optional(json.time('when an operator released it despite the risk')),
-    customer: json.map(json.text(), "the payer's details, if given: `name`, `email`, `phone` …"),
-    metadata: json.map(json.text()),
-    purchase: json.optional(json.withDescription(PURCHASE, 'what it sells; missing without an offer')),
-    returnUrl: json.optional(json.text("where the customer's browser returns to after the checkout")),
-    language: json.optional(json.text("language of the customer's mails")),
-    createdAt: json.time(),
-    statusChangedAt: json.time(),
-  },
-  { message: 'hub.payment.v1.ChargeSession' },
-);
+export const CHARGE_SESSION = json.view('ChargeSession', 'hub.payment.v1.ChargeSession', {
+  sessionId: json.id('chs'),
+  status: json.word(CHARGE_STATUSES),
+  statusVerified: json.boolean(),
+  statusReason: json.text(),
+  slot: json.text(),
+  gateway: json.text(),
+  ...MONEY.properties,
+  orderReference: json.text(),
+  checkoutUrl: json.text(),
+  merchantTransactionId: json.text(),
+  providerPaymentId: json.text(),
+  gatewayTransactionId: json.optional(
+    json.text("the provider's id of the payment that settled it; only if it was paid"),
+  ),
+  refunded: json.optional(json.withDescription(MONEY, 'the part of the payment that was paid back')),
+  riskLevel: json.optional(
+    json.integer("the provider's risk rating of the payment, 0 is safe; missing without a rating"),
+  ),
+  riskTitle: json.optional(json.text("the provider's title of the rating")),
+  heldAt: json.optional(json.time('since when the payment has been held for review; only while it is')),
+  releasedAt: json.optional(json.time('when an operator released it despite the risk')),
+  customer: json.map(json.text(), "the payer's details, if given: `name`, `email`, `phone` …"),
+  metadata: json.map(json.text()),
+  purchase: json.optional(json.withDescription(PURCHASE, 'what it sells; missing without an offer')),
+  returnUrl: json.optional(json.text("where the customer's browser returns to after the checkout")),
+  language: json.optional(json.text("language of the customer's mails")),
+  createdAt: json.time(),
+  statusChangedAt: json.time(),
+});
 export type ChargeSessionView = json.ValueOf<typeof CHARGE_SESSION>;
 
 /** A new session. No other command shows the claim token. */

@@ -5,23 +5,19 @@ import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 import { MONEY, moneyText, moneyView } from './money.ts';
 
-export const DUPLICATE_PAYMENT = json.object(
-  'DuplicatePayment',
-  {
-    duplicatePaymentId: json.id('dup'),
-    sessionId: json.id('chs'),
-    slot: json.text(),
-    gateway: json.text(),
-    gatewayTransactionId: json.text(),
-    bankTransactionId: json.optional(json.text("the bank's transaction id, if the provider gives it")),
-    providerPaymentId: json.text(),
-    ...MONEY.properties,
-    foundAt: json.time(),
-    resolvedAt: json.optional(json.time('when it was marked as handled')),
-    resolution: json.optional(json.text('how it was handled')),
-  },
-  { message: 'hub.payment.v1.DuplicatePayment' },
-);
+export const DUPLICATE_PAYMENT = json.view('DuplicatePayment', 'hub.payment.v1.DuplicatePayment', {
+  duplicatePaymentId: json.id('dup'),
+  sessionId: json.id('chs'),
+  slot: json.text(),
+  gateway: json.text(),
+  gatewayTransactionId: json.text(),
+  bankTransactionId: json.optional(json.text("the bank's transaction id, if the provider gives it")),
+  providerPaymentId: json.text(),
+  ...MONEY.properties,
+  foundAt: json.time(),
+  resolvedAt: json.optional(json.time('when it was marked as handled')),
+  resolution: json.optional(json.text('how it was handled')),
+});
 export type DuplicatePaymentView = json.ValueOf<typeof DUPLICATE_PAYMENT>;
 
 export const duplicatePaymentView = (duplicate: DuplicatePayment | undefined): DuplicatePaymentView =>

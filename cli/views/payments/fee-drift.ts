@@ -6,8 +6,12 @@ import * as json from '../schema.ts';
 import { feeTerms, termsText } from './fee-rule.ts';
 import { MONEY, moneyView } from './money.ts';
 
-export const FEE_DRIFT = json.object(
+export const FEE_DRIFT = json.view(
   'FeeDrift',
+  {
+    message: 'hub.payment.v1.FeeDrift',
+    without: ['paidMinorUnits', 'expectedMinorUnits', 'takenMinorUnits'],
+  },
   {
     day: json.text('the day in UTC'),
     currency: json.text(),
@@ -18,10 +22,6 @@ export const FEE_DRIFT = json.object(
     expected: json.withDescription(MONEY, 'fees by our rules'),
     taken: json.withDescription(MONEY, 'fees that the provider took'),
     drift: json.withDescription(MONEY, 'what the provider took more; negative for less'),
-  },
-  {
-    message: 'hub.payment.v1.FeeDrift',
-    without: ['paidMinorUnits', 'expectedMinorUnits', 'takenMinorUnits'],
   },
 );
 type FeeDriftView = json.ValueOf<typeof FEE_DRIFT>;
@@ -49,8 +49,20 @@ export const FEE_DRIFT_COLUMNS: readonly Column<FeeDriftView>[] = [
   { title: 'DRIFT', cell: ({ drift }) => signed(drift), right: true },
 ];
 
-export const FEE_FIT = json.object(
+export const FEE_FIT = json.view(
   'FeeFit',
+  {
+    message: 'hub.payment.v1.FeeFit',
+    without: [
+      'rule',
+      'takenMinorUnits',
+      'wouldChargeMinorUnits',
+      'errorMinorUnits',
+      'largestErrorMinorUnits',
+      'chargedMinorUnits',
+      'chargedErrorMinorUnits',
+    ],
+  },
   {
     name: json.text('name of the rule'),
     gateway: json.optional(json.text('gateway it is limited to')),
@@ -70,18 +82,6 @@ export const FEE_FIT = json.object(
     charged: json.withDescription(MONEY, 'fees by the current rule of this name'),
     chargedError: json.withDescription(MONEY, 'the sum of its differences'),
     ambiguous: json.boolean(),
-  },
-  {
-    message: 'hub.payment.v1.FeeFit',
-    without: [
-      'rule',
-      'takenMinorUnits',
-      'wouldChargeMinorUnits',
-      'errorMinorUnits',
-      'largestErrorMinorUnits',
-      'chargedMinorUnits',
-      'chargedErrorMinorUnits',
-    ],
   },
 );
 export type FeeFitView = json.ValueOf<typeof FEE_FIT>;

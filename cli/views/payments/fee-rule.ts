@@ -11,8 +11,9 @@ import * as json from '../schema.ts';
 import { MONEY, type MoneyView, moneyText, moneyView } from './money.ts';
 import { FEE_LINE } from './usage.ts';
 
-export const FEE_RULE = json.object(
+export const FEE_RULE = json.view(
   'FeeRule',
+  { message: 'hub.payment.v1.FeeRule', without: ['fixedMinorUnits', 'minMinorUnits', 'maxMinorUnits'] },
   {
     feeRuleId: json.id('fee'),
     name: json.text(),
@@ -31,7 +32,6 @@ export const FEE_RULE = json.object(
     slotsMayOverride: json.boolean(),
     addedBySlot: json.boolean(),
   },
-  { message: 'hub.payment.v1.FeeRule', without: ['fixedMinorUnits', 'minMinorUnits', 'maxMinorUnits'] },
 );
 export type FeeRuleView = json.ValueOf<typeof FEE_RULE>;
 
@@ -64,14 +64,17 @@ export const FEE_RULE_COLUMNS: readonly Column<FeeRuleView>[] = [
   { title: 'To', cell: (rule) => shortTime(rule.validTo) },
 ];
 
-export const FEE_PREVIEW = json.object(
-  'FeePreview',
-  { fees: json.list(FEE_LINE), feeTotal: json.withDescription(MONEY, 'their sum') },
-  { message: 'hub.payment.v1.PreviewFeesResponse' },
-);
+export const FEE_PREVIEW = json.view('FeePreview', 'hub.payment.v1.PreviewFeesResponse', {
+  fees: json.list(FEE_LINE),
+  feeTotal: json.withDescription(MONEY, 'their sum'),
+});
 
-export const FEE_BACKTEST = json.object(
+export const FEE_BACKTEST = json.view(
   'FeeBacktest',
+  {
+    message: 'hub.payment.v1.FeeBacktest',
+    without: ['paidMinorUnits', 'chargedMinorUnits', 'wouldChargeMinorUnits'],
+  },
   {
     currency: json.text(),
     payments: json.integer(),
@@ -79,10 +82,6 @@ export const FEE_BACKTEST = json.object(
     charged: json.withDescription(MONEY, 'fees by the current rule of this name'),
     wouldCharge: json.withDescription(MONEY, 'fees by the changed rule'),
     difference: json.withDescription(MONEY, 'the increase; negative for a decrease'),
-  },
-  {
-    message: 'hub.payment.v1.FeeBacktest',
-    without: ['paidMinorUnits', 'chargedMinorUnits', 'wouldChargeMinorUnits'],
   },
 );
 export type FeeBacktestView = json.ValueOf<typeof FEE_BACKTEST>;

@@ -3,16 +3,12 @@ import type { Gateway } from '../../../gen/hub/payment/v1/payment_admin_service_
 import type { Column } from '../../output/table.ts';
 import * as json from '../schema.ts';
 
-export const GATEWAY = json.object(
-  'Gateway',
-  {
-    gateway: json.text(),
-    credentials: json.list(json.text()),
-    options: json.map(json.list(json.text()), 'the values of each option, the default first'),
-    productionUrls: json.list(json.text()),
-  },
-  { message: 'hub.payment.v1.Gateway' },
-);
+export const GATEWAY = json.view('Gateway', 'hub.payment.v1.Gateway', {
+  gateway: json.text(),
+  credentials: json.list(json.text()),
+  options: json.map(json.list(json.text()), 'the values of each option, the default first'),
+  productionUrls: json.list(json.text()),
+});
 /** An object with one value for each simulated gateway. */
 export const BY_GATEWAY = json.object('ByGateway', {
   gateway_one: json.text('for gateway_one'),

@@ -6,28 +6,24 @@ import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 import { MONEY, moneyText, moneyView } from './money.ts';
 
-export const REFUND = json.object(
-  'Refund',
-  {
-    refundId: json.id('rfd'),
-    sessionId: json.id('chs'),
-    slot: json.text(),
-    gateway: json.text(),
-    kind: json.word(REFUND_KINDS),
-    origin: json.word(REFUND_ORIGINS),
-    ...MONEY.properties,
-    reason: json.optional(json.text('the reason that the operator gave')),
-    state: json.word(REFUND_STATES),
-    stateReason: json.text(),
-    gatewayRefundId: json.optional(json.text("the provider's id of the refund, once it has answered")),
-    createdAt: json.time(),
-    finishedAt: json.optional(json.time('when it succeeded or failed')),
-    reviewReason: json.optional(json.text('why an operator has to review it')),
-    reviewedAt: json.optional(json.time('when an operator marked it as reviewed')),
-    resolution: json.optional(json.text('what the operator did')),
-  },
-  { message: 'hub.payment.v1.Refund' },
-);
+export const REFUND = json.view('Refund', 'hub.payment.v1.Refund', {
+  refundId: json.id('rfd'),
+  sessionId: json.id('chs'),
+  slot: json.text(),
+  gateway: json.text(),
+  kind: json.word(REFUND_KINDS),
+  origin: json.word(REFUND_ORIGINS),
+  ...MONEY.properties,
+  reason: json.optional(json.text('the reason that the operator gave')),
+  state: json.word(REFUND_STATES),
+  stateReason: json.text(),
+  gatewayRefundId: json.optional(json.text("the provider's id of the refund, once it has answered")),
+  createdAt: json.time(),
+  finishedAt: json.optional(json.time('when it succeeded or failed')),
+  reviewReason: json.optional(json.text('why an operator has to review it')),
+  reviewedAt: json.optional(json.time('when an operator marked it as reviewed')),
+  resolution: json.optional(json.text('what the operator did')),
+});
 export type RefundView = json.ValueOf<typeof REFUND>;
 
 export const refundView = (refund: Refund | undefined): RefundView =>

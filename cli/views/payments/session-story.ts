@@ -16,25 +16,21 @@ import { DUPLICATE_PAYMENT, duplicatePaymentView } from './duplicate-payment.ts'
 import { REFUND, refundView } from './refund.ts';
 import { FEE_LINE, USAGE_LOG, usageView } from './usage.ts';
 
-export const STATUS_CHANGE = json.object(
-  'StatusChange',
-  {
-    at: json.time(),
-    from: json.word(CHARGE_STATUSES),
-    to: json.word(CHARGE_STATUSES),
-    verified: json.boolean(),
-    reason: json.text(),
-    callbackId: json.optional(json.id('cb', 'the callback that caused the change')),
-  },
-  { message: 'hub.payment.v1.StatusChange' },
-);
+export const STATUS_CHANGE = json.view('StatusChange', 'hub.payment.v1.StatusChange', {
+  at: json.time(),
+  from: json.word(CHARGE_STATUSES),
+  to: json.word(CHARGE_STATUSES),
+  verified: json.boolean(),
+  reason: json.text(),
+  callbackId: json.optional(json.id('cb', 'the callback that caused the change')),
+});
 export type StatusChangeView = json.ValueOf<typeof STATUS_CHANGE>;
 
-const CALLBACK_COUNT = json.object(
-  'CallbackCount',
-  { state: json.word(CALLBACK_STATES), kept: json.integer(), onlyCounted: json.integer() },
-  { message: 'hub.payment.v1.CallbackCount' },
-);
+const CALLBACK_COUNT = json.view('CallbackCount', 'hub.payment.v1.CallbackCount', {
+  state: json.word(CALLBACK_STATES),
+  kept: json.integer(),
+  onlyCounted: json.integer(),
+});
 
 export const SESSION_STORY = json.object('SessionStory', {
   ...CHARGE_SESSION.properties,

@@ -7,23 +7,19 @@ import * as json from '../schema.ts';
 /** Words of the environments by their number in the contract. */
 export const SLOT_ENVIRONMENTS = { sandbox: 1, production: 2 } as const;
 
-export const SLOT = json.object(
-  'Slot',
-  {
-    name: json.text(),
-    slotId: json.id('slot'),
-    gateway: json.text(),
-    environment: json.word(SLOT_ENVIRONMENTS),
-    baseUrl: json.text(),
-    options: json.map(json.text()),
-    returnOrigins: json.list(json.text()),
-    disabled: json.boolean('whether new sessions are refused'),
-    createdAt: json.time(),
-    rotatedAt: json.optional(json.time()),
-    disabledAt: json.optional(json.time('when it was disabled')),
-  },
-  { message: 'hub.payment.v1.Slot' },
-);
+export const SLOT = json.view('Slot', 'hub.payment.v1.Slot', {
+  name: json.text(),
+  slotId: json.id('slot'),
+  gateway: json.text(),
+  environment: json.word(SLOT_ENVIRONMENTS),
+  baseUrl: json.text(),
+  options: json.map(json.text()),
+  returnOrigins: json.list(json.text()),
+  disabled: json.boolean('whether new sessions are refused'),
+  createdAt: json.time(),
+  rotatedAt: json.optional(json.time()),
+  disabledAt: json.optional(json.time('when it was disabled')),
+});
 export type SlotView = json.ValueOf<typeof SLOT>;
 
 export const slotView = (slot: Slot | undefined): SlotView =>
@@ -56,17 +52,13 @@ function state({ disabled }: SlotView): string {
   return disabled ? 'disabled' : 'enabled';
 }
 
-export const SLOT_TEST = json.object(
-  'SlotTest',
-  {
-    slot: json.text('name of the slot'),
-    ok: json.boolean(),
-    answered: json.boolean(),
-    detail: json.text(),
-    durationMs: json.integer(),
-  },
-  { message: 'hub.payment.v1.TestSlotResponse' },
-);
+export const SLOT_TEST = json.view('SlotTest', 'hub.payment.v1.TestSlotResponse', {
+  slot: json.text('name of the slot'),
+  ok: json.boolean(),
+  answered: json.boolean(),
+  detail: json.text(),
+  durationMs: json.integer(),
+});
 
 export const SLOT_TEST_FIELDS: readonly Column<json.ValueOf<typeof SLOT_TEST>>[] = [
   { title: 'Slot', cell: (item) => item.slot },

@@ -4,8 +4,12 @@ import type { Column } from '../../output/table.ts';
 import * as json from '../schema.ts';
 import { MONEY, moneyText, moneyView } from './money.ts';
 
-export const USAGE_DAY = json.object(
+export const USAGE_DAY = json.view(
   'UsageDay',
+  {
+    message: 'hub.payment.v1.UsageDay',
+    without: ['paidMinorUnits', 'feeMinorUnits', 'reversedMinorUnits', 'refundedMinorUnits', 'netMinorUnits'],
+  },
   {
     day: json.text(),
     currency: json.text(),
@@ -17,10 +21,6 @@ export const USAGE_DAY = json.object(
     refunds: json.integer(),
     refunded: json.withDescription(MONEY, 'sum of these refunds'),
     net: json.withDescription(MONEY, 'payments less reversals and refunds'),
-  },
-  {
-    message: 'hub.payment.v1.UsageDay',
-    without: ['paidMinorUnits', 'feeMinorUnits', 'reversedMinorUnits', 'refundedMinorUnits', 'netMinorUnits'],
   },
 );
 export type UsageDayView = json.ValueOf<typeof USAGE_DAY>;

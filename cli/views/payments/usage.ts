@@ -6,33 +6,29 @@ import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 import { MONEY, moneyText, moneyView } from './money.ts';
 
-export const FEE_LINE = json.object(
-  'FeeLine',
-  { rule: json.text(), ruleVersion: json.integer(), ...MONEY.properties },
-  { message: 'hub.payment.v1.FeeLine' },
-);
+export const FEE_LINE = json.view('FeeLine', 'hub.payment.v1.FeeLine', {
+  rule: json.text(),
+  ruleVersion: json.integer(),
+  ...MONEY.properties,
+});
 export type FeeLineView = json.ValueOf<typeof FEE_LINE>;
 
-export const USAGE_LOG = json.object(
-  'UsageLog',
-  {
-    usageLogId: json.id('use'),
-    kind: json.word(USAGE_KINDS),
-    sessionId: json.id('chs'),
-    slot: json.text(),
-    gateway: json.text(),
-    gatewayTransactionId: json.text(),
-    orderReference: json.text(),
-    ...MONEY.properties,
-    fees: json.list(json.readBy(FEE_LINE, feeLineView)),
-    feeTotal: json.withDescription(MONEY, 'the sum of the fees'),
-    received: json.optional(json.withDescription(MONEY, 'what the provider says the vendor receives')),
-    settledAt: json.time(),
-    reversedAt: json.optional(json.time('for a payment: when the provider reversed it')),
-    reversesUsageLogId: json.optional(json.id('use', 'for a reversal: the entry it reverses')),
-  },
-  { message: 'hub.payment.v1.UsageLog' },
-);
+export const USAGE_LOG = json.view('UsageLog', 'hub.payment.v1.UsageLog', {
+  usageLogId: json.id('use'),
+  kind: json.word(USAGE_KINDS),
+  sessionId: json.id('chs'),
+  slot: json.text(),
+  gateway: json.text(),
+  gatewayTransactionId: json.text(),
+  orderReference: json.text(),
+  ...MONEY.properties,
+  fees: json.list(json.readBy(FEE_LINE, feeLineView)),
+  feeTotal: json.withDescription(MONEY, 'the sum of the fees'),
+  received: json.optional(json.withDescription(MONEY, 'what the provider says the vendor receives')),
+  settledAt: json.time(),
+  reversedAt: json.optional(json.time('for a payment: when the provider reversed it')),
+  reversesUsageLogId: json.optional(json.id('use', 'for a reversal: the entry it reverses')),
+});
 export type UsageView = json.ValueOf<typeof USAGE_LOG>;
 
 export function feeLineView(line: FeeLine): FeeLineView {

@@ -28,6 +28,8 @@ export type Output = {
     columns: readonly Column<T>[],
     options?: ListOptions,
   ): Promise<void>;
+  /** Prints a table under a record, unless it is empty. JSON has the items in the record. */
+  below<T extends object>(items: readonly T[], columns: readonly Column<T>[]): Promise<void>;
   /** Prints raw text. */
   text(piece: string): Promise<void>;
   /**
@@ -66,6 +68,11 @@ export function createOutput(
       if (json()) return write(whole, `${printableJson(item, 2)}\n`);
       const lines = recordLines(item, columns).map(({ title, value }) => `${bold(title)}  ${value}\n`);
       return write(whole, lines.join(''));
+    },
+    below: async (items, columns) => {
+      if (json() || items.length === 0) return;
+      await write(whole, '\n');
+      await table(whole, [items], columns, bold);
     },
     text: (piece) => write(stdout, piece),
     list: async (pages, columns, { ofChange = false, none, within } = {}) => {

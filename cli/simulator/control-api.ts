@@ -38,39 +38,8 @@ type Command = {
   readonly run: (controls: Controls, input: Input) => unknown;
 };
 
-/** Commands that only name a payment, by the provider's or the merchant's id. */
-const OF_PAYMENTS: Readonly<
-  Record<string, [does: string, run: (controls: Controls, ref: string) => unknown]>
-> = {
-  pay: ['the customer pays, or authorizes with gateway_two', ({ pay }, ref) => pay(ref)],
-  fail: ['the payment is declined', ({ fail }, ref) => fail(ref)],
-  cancel: ['the customer cancels', ({ cancel }, ref) => cancel(ref)],
-  leave: [
-    'the customer authorizes with gateway_two and closes the tab',
-    ({ authorizeAndLeave }, ref) => authorizeAndLeave(ref),
-  ],
-  'pay-again': ['the customer pays a second time', ({ payAgain }, ref) => payAgain(ref)],
-  reverse: ['the provider reverses the payment', ({ reverse }, ref) => reverse(ref)],
-  'stand-again': ['the provider restores a reversed payment', ({ standAgain }, ref) => standAgain(ref)],
-  'pay-later': [
-    'the customer pays with Stripe, and a bank settles it later',
-    ({ stripe }, ref) => stripe.payLater(ref),
-  ],
-  settle: ['the bank settles such a payment', ({ stripe }, ref) => stripe.settle(ref)],
-  decline: ['the bank does not settle such a payment', ({ stripe }, ref) => stripe.decline(ref)],
-  expire: ['a checkout session of Stripe expires', ({ stripe }, ref) => stripe.expire(ref)],
-  dispute: [
-    'the bank of a customer of Stripe demands back what was not refunded',
-    ({ stripe }, ref) => ({ dispute: stripe.dispute(ref) }),
-  ],
-};
-
-const ofPayments = Object.entries(OF_PAYMENTS).map(([name, [does, run]]) =>
-  command(name, 'ref', does, (controls, { ref }) => run(controls, word(ref, 'ref'))),
-);
-
+/** `ref` names a payment by the provider's or the merchant's id. */
 export const COMMANDS: ReadonlyMap<string, Command> = new Map([
-  ...ofPayments,
   command('payments', '', 'lists the payments that merchants created', (controls) => ({
     payments: controls.payments().map(withTexts),
   })),
@@ -92,6 +61,14 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map([
   command('deliveries', '', 'lists the attempts to deliver callbacks', (controls) => ({
     deliveries: controls.deliveries(),
   })),
+  ofPayment('pay', 'the customer pays, or authorizes with gateway_two', ({ pay }, ref) => pay(ref)),
+  ofPayment('fail', 'the payment is declined', ({ fail }, ref) => fail(ref)),
+  ofPayment('cancel', 'the customer cancels', ({ cancel }, ref) => cancel(ref)),
+  ofPayment('leave', 'the customer authorizes with gateway_two and closes the tab', (controls, ref) =>
+    controls.authorizeAndLeave(ref),
+  ),
+  ofPayment('pay-again', 'the customer pays a second time', ({ payAgain }, ref) => payAgain(ref)),
+  ofPayment('reverse', 'the provider reverses the payment', ({ reverse }, ref) => reverse(ref)),
   command(
     'refund',
     'ref, amount?',
@@ -105,6 +82,15 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map([
   command('finish-refunds', '', 'ends the refunds in progress now', (controls) => ({
     finished: controls.finishRefunds(),
   })),
+  ofPayment('stand-again', 'the provider restores a reversed payment', ({ standAgain }, ref) =>
+    standAgain(ref),
+  ),
+  ofPayment('pay-later', 'the customer pays with Stripe, and a bank settles it later', ({ stripe }, ref) =>
+    stripe.payLater(ref),
+  ),
+  ofPayment('settle', 'the bank settles such a payment', ({ stripe }, ref) => stripe.settle(ref)),
+  ofPayment('decline', 'the bank does not settle such a payment', ({ stripe }, ref) => stripe.decline(ref)),
+  ofPayment('expire', 'a checkout session of Stripe expires', ({ stripe }, ref) => stripe.expire(ref)),
   command(
     'buy',
     'price, amount, currency, email, name?',
@@ -118,6 +104,11 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map([
         ...(name !== undefined && { name: word(name, 'name') }),
       }),
     }),
+  ),
+  ofPayment(
+    'dispute',
+    'the bank of a customer of Stripe demands back what was not refunded',
+    ({ stripe }, ref) => ({ dispute: stripe.dispute(ref) }),
   ),
   command('close-dispute', 'ref, decision', 'the bank decides the dispute', (controls, { ref, decision }) =>
     controls.stripe.closeDispute(word(ref, 'ref'), oneOf(decision, 'decision', ['won', 'lost'])),
@@ -148,6 +139,11 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map([
 
 function command(name: string, takes: string, does: string, run: Command['run']): [string, Command] {
   return [name, { takes, does, run }];
+}
+
+/** A command that names a payment and nothing else. */
+function ofPayment(name: string, does: string, run: (controls: Controls, ref: string) => unknown) {
+  return command(name, 'ref', does, (controls, { ref }) => run(controls, word(ref, 'ref')));
 }
 
 /** Lists the commands, for GET. */

@@ -72,9 +72,7 @@ function addShowVerb(endpoint: Command, { hub, out }: CommandContext): void {
       const deliveries = listed.deliveries.map(deliveryView);
       const view = { ...endpointView(found.endpoint), deliveries };
       await out.record(view, ENDPOINT_FIELDS);
-      if (out.json()) return;
-      if (deliveries.length > 0) await out.text('\n');
-      await out.list([deliveries], DELIVERIES_TO_ENDPOINT_COLUMNS);
+      await out.below(deliveries, DELIVERIES_TO_ENDPOINT_COLUMNS);
     });
 }
 

@@ -88,10 +88,8 @@ function addShowVerb(event: Command, { hub, out }: CommandContext): void {
       const deliveries = reply.deliveries.map(deliveryView);
       const view = { ...eventWithDataView(reply.event), deliveries };
       await out.record(view, EVENT_FIELDS);
-      if (out.json()) return;
-      if (view.data !== undefined) await out.text(`\n${printableJson(view.data, 2)}\n`);
-      if (deliveries.length > 0) await out.text('\n');
-      await out.list([deliveries], DELIVERIES_OF_EVENT_COLUMNS);
+      if (view.data !== undefined && !out.json()) await out.text(`\n${printableJson(view.data, 2)}\n`);
+      await out.below(deliveries, DELIVERIES_OF_EVENT_COLUMNS);
     });
 }
 

@@ -1,4 +1,5 @@
 // hubctl app: applications and their signing keys.
+
 import type { Command } from 'commander';
 import type { App } from '../../../gen/hub/license/v1/license_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
@@ -8,6 +9,7 @@ import { usageError } from '../../errors/failure.ts';
 import { requireYes } from '../../parse/confirm.ts';
 import { parseInteger, parseSeats, parseText } from '../../parse/parse-number.ts';
 import { parseLeaseDays } from '../../parse/parse-terms.ts';
+import { present } from '../../parse/present.ts';
 import { maxOption, yesOption } from '../../parse/shared-options.ts';
 import { APP, APP_COLUMNS, APP_FIELDS, appView, SIGNING_KEY_COLUMNS } from '../../views/licensing/app.ts';
 import { DEMO_LICENSE, DEMO_LICENSE_FIELDS } from '../../views/licensing/demo-license.ts';
@@ -73,23 +75,18 @@ function addUpdateVerb(app: Command, commandContext: CommandContext): void {
     .option('--name <text>', 'display name', parseText);
   addDefaultTerms(update).action(
     async (slug: string, { name, leaseDays, graceDays, seats }: { name?: string } & DefaultTermOptions) => {
-      const paths = [
-        ...(name === undefined ? [] : ['name']),
-        ...(leaseDays === undefined ? [] : ['default_terms.lease_days']),
-        ...(graceDays === undefined ? [] : ['default_terms.grace_days']),
-        ...(seats === undefined ? [] : ['default_terms.seat_limit']),
-      ];
+      const terms = present({ leaseDays, graceDays, seatLimit: seats });
+      const paths = Object.keys(
+        present({
+          name,
+          'default_terms.lease_days': leaseDays,
+          'default_terms.grace_days': graceDays,
+          'default_terms.seat_limit': seats,
+        }),
+      );
       if (paths.length === 0) throw usageError('Give a value to change, such as --lease-days.');
-      const reply = await hub.admin.updateApp({
-        app: slug,
-        updateMask: { paths },
-        ...(name !== undefined && { name }),
-        defaultTerms: {
-          ...(leaseDays !== undefined && { leaseDays }),
-          ...(graceDays !== undefined && { graceDays }),
-          ...(seats !== undefined && { seatLimit: seats }),
-        },
-      });
+      const request = { app: slug, updateMask: { paths }, ...present({ name }), defaultTerms: terms };
+      const reply = await hub.admin.updateApp(request);
       await printApp(commandContext, reply.app);
     },
   );
@@ -203,7 +200,5 @@ function addSeedVerb(app: Command, { hub, out }: CommandContext): void {
 async function printApp({ out }: CommandContext, message: App | undefined): Promise<void> {
   const view = appView(message);
   await out.record(view, APP_FIELDS);
-  if (out.json()) return;
-  await out.text('\n');
-  await out.list([view.signingKeys], SIGNING_KEY_COLUMNS);
+  await out.below(view.signingKeys, SIGNING_KEY_COLUMNS);
 }

@@ -119,9 +119,7 @@ async function printResult(
   result: json.ValueOf<typeof CHANGED_LICENSES>,
 ): Promise<void> {
   await out.record(result, RESULT_FIELDS);
-  if (out.json() || result.failed.length === 0) return;
-  await out.text('\n');
-  await out.list([result.failed], FAILED_COLUMNS, { ofChange: true });
+  await out.below(result.failed, FAILED_COLUMNS);
 }
 
 const RESULT_FIELDS: readonly Column<json.ValueOf<typeof CHANGED_LICENSES>>[] = [

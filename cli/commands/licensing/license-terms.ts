@@ -1,4 +1,5 @@
 // hubctl license update, renew: change the terms of one license, or of all that match a filter.
+
 import { randomUUID } from 'node:crypto';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type Command, Option } from 'commander';
@@ -22,6 +23,7 @@ import {
 import { parsePeriod } from '../../parse/parse-period.ts';
 import { parseLeaseDays, parseNames } from '../../parse/parse-terms.ts';
 import { timestampOf } from '../../parse/parse-time.ts';
+import { present } from '../../parse/present.ts';
 import {
   LICENSE,
   LICENSE_FIELDS,
@@ -208,31 +210,31 @@ type Update = Omit<
 /** @throws CliError (usage) without a change */
 function updateOf(options: UpdateOptions): Update {
   const { seats, profile, expires, graceDays, leaseDays } = options;
-  const paths = [
-    ...(seats === undefined ? [] : ['seat_limit']),
-    ...(profile === undefined ? [] : ['limit_profile']),
-    ...(expires === undefined ? [] : ['expires_at']),
-    ...(graceDays === undefined ? [] : ['grace_days']),
-    ...(leaseDays === undefined ? [] : ['lease_days']),
-  ];
-  const single = {
-    ...(options.limit && { setLimits: options.limit }),
-    ...(options.removeLimit && { removeLimits: [...options.removeLimit] }),
-    ...(options.feature && { addFeatures: [...options.feature] }),
-    ...(options.removeFeature && { removeFeatures: [...options.removeFeature] }),
-    ...(options.metadata && { setMetadata: options.metadata }),
-    ...(options.removeMetadata && { removeMetadata: [...options.removeMetadata] }),
-    ...(options.signMetadata && { signMetadata: [...options.signMetadata] }),
-  };
+  const paths = Object.keys(
+    present({
+      seat_limit: seats,
+      limit_profile: profile,
+      expires_at: expires,
+      grace_days: graceDays,
+      lease_days: leaseDays,
+    }),
+  );
+  const single = present({
+    setLimits: options.limit,
+    removeLimits: options.removeLimit && [...options.removeLimit],
+    addFeatures: options.feature && [...options.feature],
+    removeFeatures: options.removeFeature && [...options.removeFeature],
+    setMetadata: options.metadata,
+    removeMetadata: options.removeMetadata && [...options.removeMetadata],
+    signMetadata: options.signMetadata && [...options.signMetadata],
+  });
   if (paths.length === 0 && Object.keys(single).length === 0)
     throw usageError('Give a term to change, such as --seats.');
   return {
     ...(paths.length > 0 && { updateMask: { paths } }),
-    ...(seats !== undefined && { seatLimit: seats }),
+    ...present({ seatLimit: seats, graceDays, leaseDays }),
     ...(typeof profile === 'string' && { limitProfile: profile }),
     ...(expires instanceof Date && { expiresAt: timestampOf(expires) }),
-    ...(graceDays !== undefined && { graceDays }),
-    ...(leaseDays !== undefined && { leaseDays }),
     ...single,
   };
 }

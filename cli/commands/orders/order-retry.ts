@@ -125,9 +125,7 @@ async function printResult(
   result: json.ValueOf<typeof RETRIED_ORDERS>,
 ): Promise<void> {
   await out.record(result, RESULT_FIELDS);
-  if (out.json() || result.unfulfilled.length === 0) return;
-  await out.text('\n');
-  await out.list([result.unfulfilled], UNFULFILLED_COLUMNS, { ofChange: true });
+  await out.below(result.unfulfilled, UNFULFILLED_COLUMNS);
 }
 
 const RESULT_FIELDS: readonly Column<json.ValueOf<typeof RETRIED_ORDERS>>[] = [

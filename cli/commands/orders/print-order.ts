@@ -4,7 +4,5 @@ import { ORDER_FIELDS, ORDER_LICENSE_COLUMNS, type OrderView } from '../../views
 
 export async function printOrder(out: Output, order: OrderView): Promise<void> {
   await out.record(order, ORDER_FIELDS);
-  if (out.json() || order.licenses.length === 0) return;
-  await out.text('\n');
-  await out.list([order.licenses], ORDER_LICENSE_COLUMNS, { ofChange: true });
+  await out.below(order.licenses, ORDER_LICENSE_COLUMNS);
 }

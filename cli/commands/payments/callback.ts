@@ -77,12 +77,9 @@ export function registerCallback(program: Command, commandContext: CommandContex
       const verifications = reply.verifications.map(verificationView);
       const view = { ...callbackView(reply.callback), verifications };
       await out.record(view, CALLBACK_FIELDS);
-      if (out.json()) return;
       const fields = Object.entries(view.fields).map(([name, value]) => ({ name, value }));
-      if (fields.length > 0) await out.text('\n');
-      await out.list([fields], FIELD_COLUMNS);
-      if (verifications.length > 0) await out.text('\n');
-      await out.list([verifications], VERIFICATION_COLUMNS);
+      await out.below(fields, FIELD_COLUMNS);
+      await out.below(verifications, VERIFICATION_COLUMNS);
     });
 
   addVerb(callback, 'replay', {

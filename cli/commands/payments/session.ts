@@ -252,11 +252,9 @@ function addInspectVerb(session: Command, { hub, out }: CommandContext): void {
       });
       const story = sessionStoryView(reply, machines);
       await out.record(story, SESSION_STORY_FIELDS);
-      if (out.json()) return;
-      await out.text('\n');
-      await out.list([listSessionEvents(reply, machines)], STORY_COLUMNS);
+      await out.below(listSessionEvents(reply, machines), STORY_COLUMNS);
       const leftOut = leftOutOf(story);
-      if (leftOut.length > 0) await out.text(`\n${leftOut.join('\n')}\n`);
+      if (leftOut.length > 0 && !out.json()) await out.text(`\n${leftOut.join('\n')}\n`);
     });
 }
 

@@ -15,39 +15,32 @@ export function describeConnectError(thrown: Error, { target, givenFor }: ErrorC
   const network = networkCause(error);
   if (network !== undefined) return unreachable(server, network, target);
 
-  const code = snakeCase(Code[error.code]);
-  const failed = { code, message: error.rawMessage, exitCode: EXIT.failed };
-  if (OF_NO_HUB.test(error.rawMessage) && !SAID_BY_A_HUB_TOO.includes(error.code)) {
-    return {
-      code: 'not_a_hub',
-      message: `The server at ${server} is not a hub and does not lead to one (${error.rawMessage}).`,
-      exitCode: EXIT.unreachable,
-    };
+  const { rawMessage } = error;
+  const failure = (exitCode: number, message: string, code = snakeCase(Code[error.code])): Failure => ({
+    code,
+    message,
+    exitCode,
+  });
+  if (OF_NO_HUB.test(rawMessage) && !SAID_BY_A_HUB_TOO.includes(error.code)) {
+    const message = `The server at ${server} is not a hub and does not lead to one (${rawMessage}).`;
+    return failure(EXIT.unreachable, message, 'not_a_hub');
   }
   switch (error.code) {
     case Code.Unauthenticated:
-      return { ...failed, message: unauthenticated(server, target), exitCode: EXIT.notAllowed };
+      return failure(EXIT.notAllowed, unauthenticated(server, target));
     case Code.PermissionDenied:
-      return {
-        ...failed,
-        message: `${error.rawMessage} (Token from ${target?.token?.from}.)`,
-        exitCode: EXIT.notAllowed,
-      };
+      return failure(EXIT.notAllowed, `${rawMessage} (Token from ${target?.token?.from}.)`);
     case Code.DeadlineExceeded:
-      return {
-        ...failed,
-        message: `The hub at ${server} did not answer in time.`,
-        exitCode: EXIT.unreachable,
-      };
+      return failure(EXIT.unreachable, `The hub at ${server} did not answer in time.`);
     case Code.Unimplemented:
-      return {
-        ...failed,
-        message: `${server} does not know this call (${error.rawMessage}). Check that it is the hub's internal port, and that the hub is as new as hubctl.`,
-      };
+      return failure(
+        EXIT.failed,
+        `${server} does not know this call (${rawMessage}). Check that it is the hub's internal port, and that the hub is as new as hubctl.`,
+      );
     case Code.InvalidArgument:
-      return { ...failed, ...refusal(error, givenFor), exitCode: EXIT.usage };
+      return { ...failure(EXIT.usage, rawMessage), ...refusal(error, givenFor) };
     default:
-      return { ...failed, ...refusal(error, givenFor) };
+      return { ...failure(EXIT.failed, rawMessage), ...refusal(error, givenFor) };
   }
 }
 
@@ -127,44 +120,41 @@ function unreachable(
   { code, message }: { code: string; message: string },
   target: Target | undefined,
 ): Failure {
+  const failure = (text: string, errorCode = 'hub_unreachable'): Failure => ({
+    code: errorCode,
+    message: text,
+    exitCode: EXIT.unreachable,
+  });
   if (/CERT|SIGNATURE|ISSUER/.test(code)) {
-    return {
-      code: 'hub_untrusted',
-      message: `The certificate of the hub at ${server} is not trusted (${message}). Give the certificate of its issuer with --ca / HUBCTL_CA.`,
-      exitCode: EXIT.unreachable,
-    };
+    return failure(
+      `The certificate of the hub at ${server} is not trusted (${message}). Give the certificate of its issuer with --ca / HUBCTL_CA.`,
+      'hub_untrusted',
+    );
   }
-  const failed = { code: 'hub_unreachable', exitCode: EXIT.unreachable };
   // OpenSSL's message for a plaintext answer names its own source files, over two lines.
   if (code === 'EPROTO' && /wrong version number/.test(message)) {
     const plaintext = server.replace(/^https:/, 'http:');
-    return { ...failed, message: `The server at ${server} does not use TLS. Try ${plaintext}.` };
+    return failure(`The server at ${server} does not use TLS. Try ${plaintext}.`);
   }
   if (/^(ECONNRESET|EPIPE)$/.test(code) && server.startsWith('http:')) {
     const encrypted = server.replace(/^http:/, 'https:');
-    return {
-      ...failed,
-      message: `The server at ${server} closes the connection. If it uses TLS, try ${encrypted}.`,
-    };
+    return failure(`The server at ${server} closes the connection. If it uses TLS, try ${encrypted}.`);
   }
   const reason = code === 'ENOTFOUND' ? 'the host name does not resolve' : message || code;
   const why = code === 'ECONNREFUSED' ? '' : ` (${reason})`;
   const { context, guessedFor } = target ?? {};
   if (context !== undefined) {
     const remedy = `If its address has changed, run \`hubctl context add ${context} --force\`.`;
-    return {
-      ...failed,
-      message: `No hub answers at ${server}, the address of the context ${context}${why}. ${remedy}`,
-    };
+    return failure(`No hub answers at ${server}, the address of the context ${context}${why}. ${remedy}`);
   }
   const nobody =
     guessedFor === undefined
       ? `No hub answers at ${server}${why}.`
       : `No hub runs on the data directory ${guessedFor}, and none answers at ${server}${why}.`;
-  return {
-    ...failed,
-    message: `${nobody} Start one with \`hubctl serve\` or \`hubctl demo\`, or name another with ${guessedFor === undefined ? '' : '--data-dir, '}--context or --server.`,
-  };
+  const options = `${guessedFor === undefined ? '' : '--data-dir, '}--context or --server`;
+  return failure(
+    `${nobody} Start one with \`hubctl serve\` or \`hubctl demo\`, or name another with ${options}.`,
+  );
 }
 
 function unauthenticated(server: string, target: Target | undefined): string {

@@ -100,30 +100,31 @@ const FIELDS_OF = {
   wrong_transaction: ['tran_id', 'merchantInvoiceNumber', 'merchantInvoice', 'originalTrxId'],
 } as const;
 
-/** The response with one false value wherever it occurs. */
-function withWrongValue(
-  fault: keyof typeof FIELDS_OF,
-  json: Readonly<Record<string, unknown>>,
-): Record<string, unknown> {
-  const fields: readonly string[] = FIELDS_OF[fault];
-  const change = ([name, value]: [string, unknown]): [string, unknown] => {
-    if (Array.isArray(value)) return [name, value.map((each) => withWrongValue(fault, each))];
-    if (!fields.includes(name)) return [name, value];
-    if (typeof value === 'number') return [name, Number(`1${value}`)];
-    return [name, typeof value === 'string' ? otherThan(fault, value) : value];
-  };
-  return Object.fromEntries(Object.entries(json).map(change));
+type Json = Readonly<Record<string, unknown>>;
+
+/** The response with another value of each member, also in the objects of its lists. */
+function changed(json: Json, change: (name: string, value: unknown) => unknown): Json {
+  const members = Object.entries(json).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value.map((each) => changed(each, change)) : change(name, value),
+  ]);
+  return Object.fromEntries(members);
 }
 
-/** The response with the highest risk rating wherever it occurs. */
-function rated(json: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const change = ([name, value]: [string, unknown]): [string, unknown] => {
-    if (Array.isArray(value)) return [name, value.map(rated)];
-    if (name === 'risk_level') return [name, '1'];
-    return [name, name === 'risk_title' ? 'High Risk' : value];
-  };
-  return Object.fromEntries(Object.entries(json).map(change));
+/** The response with one false value wherever it occurs. */
+function withWrongValue(fault: keyof typeof FIELDS_OF, json: Json): Json {
+  const fields: readonly string[] = FIELDS_OF[fault];
+  return changed(json, (name, value) => {
+    if (!fields.includes(name)) return value;
+    if (typeof value === 'number') return Number(`1${value}`);
+    return typeof value === 'string' ? otherThan(fault, value) : value;
+  });
 }
+
+const RISKY: Json = { risk_level: '1', risk_title: 'High Risk' };
+
+/** The response with the highest risk rating wherever it occurs. */
+const rated = (json: Json): Json => changed(json, (name, value) => RISKY[name] ?? value);
 
 function otherThan(fault: keyof typeof FIELDS_OF, value: string): string {
   if (fault === 'wrong_amount') return `1${value}`;

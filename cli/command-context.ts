@@ -1,5 +1,4 @@
 // The context of a command: streams, global options, output, and a connection to the hub on first use.
-
 import type { Command } from 'commander';
 import { callInterceptors } from './connect/call-interceptors.ts';
 import { chooseHub, type Typed } from './connect/choose-hub.ts';

@@ -1,5 +1,4 @@
 // Runs the demo: a hub, sample data, and commands to paste.
-
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type Client, Code, ConnectError } from '@connectrpc/connect';

@@ -1,5 +1,4 @@
 // The options that choose licenses, of `license list` and of commands for many licenses.
-
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ListLicensesRequestSchema } from '../../gen/hub/license/v1/license_admin_service_pb.ts';

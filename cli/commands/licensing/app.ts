@@ -1,5 +1,4 @@
 // hubctl app: applications and their signing keys.
-
 import type { Command } from 'commander';
 import type { App } from '../../../gen/hub/license/v1/license_pb.ts';
 import type { CommandContext } from '../../command-context.ts';

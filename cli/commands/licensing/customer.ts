@@ -1,5 +1,4 @@
 // hubctl customer: the people and companies that own licenses.
-
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';

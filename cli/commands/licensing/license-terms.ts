@@ -1,5 +1,4 @@
 // hubctl license update, renew: change the terms of one license, or of all that match a filter.
-
 import { randomUUID } from 'node:crypto';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type Command, Option } from 'commander';

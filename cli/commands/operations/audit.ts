@@ -1,5 +1,4 @@
 // hubctl audit: the audit log and the verification of its chain.
-
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { ACTOR_KINDS } from '../../../lib/presentation/words.ts';
 import type { CommandContext } from '../../command-context.ts';

@@ -1,5 +1,4 @@
 // hubctl mail: the mails that customers get about their orders.
-
 import { type Command, Option } from 'commander';
 import { MAIL_KINDS, MAIL_STATES } from '../../../lib/presentation/words.ts';
 import type { CommandContext } from '../../command-context.ts';

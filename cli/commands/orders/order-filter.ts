@@ -1,5 +1,4 @@
 // The options that choose orders, of `order list` and `order retry`.
-
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Command } from 'commander';
 import type { ListOrdersRequestSchema } from '../../../gen/hub/order/v1/order_service_pb.ts';

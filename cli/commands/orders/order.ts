@@ -1,5 +1,4 @@
 // hubctl order: what paid sessions bought.
-
 import { type Command, Option } from 'commander';
 import { ORDER_STATES } from '../../../lib/presentation/words.ts';
 import type { CommandContext } from '../../command-context.ts';

@@ -1,5 +1,4 @@
 // hubctl callback: callbacks of payment providers and their results.
-
 import { type Command, Option } from 'commander';
 import { CALLBACK_STATES } from '../../../lib/presentation/words.ts';
 import type { CommandContext } from '../../command-context.ts';

@@ -1,5 +1,4 @@
 // hubctl refund: refunds and disputes of payments.
-
 import { type Command, Option } from 'commander';
 import { REFUND_STATES } from '../../../lib/presentation/words.ts';
 import type { CommandContext } from '../../command-context.ts';

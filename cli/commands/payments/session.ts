@@ -1,5 +1,4 @@
 // hubctl session: charge sessions.
-
 import { type Command, Option } from 'commander';
 import { listSessionEvents } from '../../../lib/presentation/session-timeline.ts';
 import { CHARGE_STATUSES } from '../../../lib/presentation/words.ts';

@@ -1,5 +1,4 @@
 // hubctl slot: accounts at payment providers.
-
 import { type Command, Option } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';

@@ -1,5 +1,4 @@
 // JSON schemas, columns and CSV of events.
-
 import type { Event } from '../../../gen/hub/event/v1/event_pb.ts';
 import type { CsvColumns } from '../../output/csv.ts';
 import { type Column, pick } from '../../output/table.ts';

@@ -1,5 +1,4 @@
 // JSON schema and columns of licenses.
-
 import type { IssuedLicense } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
 import { periodText } from '../../../lib/presentation/calendar.ts';

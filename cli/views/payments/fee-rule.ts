@@ -1,5 +1,4 @@
 // JSON schemas and columns of fee rules and backtests.
-
 import type { FeeBacktest } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import type { FeeRule } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { feeRuleScope, feeTermsText, percentText } from '../../../lib/presentation/fee-rule.ts';

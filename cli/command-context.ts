@@ -13,6 +13,7 @@ import { failureText } from './errors/failure-text.ts';
 import { createInterruption, type Interruption } from './interrupt/interruption.ts';
 import { createOutput, type Output } from './output/output.ts';
 import { createProgress, type Progress } from './output/progress.ts';
+import { type Decision, requireYes } from './parse/confirm.ts';
 import { DATA_DIR, type GlobalOptions } from './parse/global-options.ts';
 import type { Streams } from './streams.ts';
 
@@ -32,6 +33,11 @@ export type CommandContext = {
   target(): Promise<Target>;
   /** The same without the current context, for commands about this machine. */
   localTarget(): Promise<Target>;
+  /**
+   * Asks for confirmation of an irreversible action.
+   * @throws CliError (usage) without a terminal, (declined) on a no, (interrupted) on Ctrl-C.
+   */
+  requireYes(decision: Decision): Promise<void>;
   /** The clients of that hub. */
   readonly hub: Hub;
 };
@@ -106,6 +112,7 @@ export function createCommandContext(program: Command, streams: Streams): Comman
       return target;
     },
     localTarget: async () => findTarget(() => ({ current: LOCAL, contexts: {} })),
+    requireYes: (decision) => requireYes({ streams, target: commandContext.target }, decision),
     hub: lazyHub(async (service) => {
       const found = await commandContext.target();
       const { connect } = await import('./connect/connection.ts');

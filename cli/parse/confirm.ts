@@ -1,6 +1,6 @@
 // Asks a yes-or-no question on the terminal.
 
-import type { CommandContext } from '../command-context.ts';
+import type { Target } from '../connect/target.ts';
 import { CliError, EXIT, interruptedError, usageError } from '../errors/failure.ts';
 import type { Streams } from '../streams.ts';
 
@@ -19,7 +19,7 @@ export type Decision = {
  * @throws CliError (usage) without a terminal, (declined) on a no, (interrupted) on Ctrl-C.
  */
 export async function requireYes(
-  { streams, target }: Pick<CommandContext, 'streams' | 'target'>,
+  { streams, target }: { readonly streams: Streams; target(): Promise<Pick<Target, 'context'>> },
   { yes, question, verb, otherwise }: Decision,
 ): Promise<void> {
   if (yes) return;

@@ -5,6 +5,7 @@ import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
 import { requireField } from '../../connect/require-field.ts';
 import { PartialFailure } from '../../errors/failure.ts';
+import type { Output } from '../../output/output.ts';
 import { parseInteger } from '../../parse/parse-number.ts';
 import { collect } from '../../parse/shared-options.ts';
 import {
@@ -25,8 +26,7 @@ type AddOptions = {
 const ABOUT_SECRET =
   'The secret signs deliveries. The hub shows it only once: store it where the receiver reads its secrets. Any Standard Webhooks library can verify the signatures.';
 
-export function addAddVerb(endpoint: Command, commandContext: CommandContext): void {
-  const { hub } = commandContext;
+export function addAddVerb(endpoint: Command, { hub, out }: CommandContext): void {
   addVerb(endpoint, 'add', {
     summary: 'add an endpoint',
     description: 'Adds an endpoint and prints its secret. The endpoint receives the events of later changes.',
@@ -61,12 +61,11 @@ export function addAddVerb(endpoint: Command, commandContext: CommandContext): v
           description: description ?? '',
         },
       });
-      await printSecret(commandContext, reply);
+      await printSecret(out, reply);
     });
 }
 
-export function addRotateSecretVerb(endpoint: Command, commandContext: CommandContext): void {
-  const { hub } = commandContext;
+export function addRotateSecretVerb(endpoint: Command, { hub, out }: CommandContext): void {
   addVerb(endpoint, 'rotate-secret', {
     summary: 'replace the secret of an endpoint',
     description:
@@ -83,12 +82,12 @@ export function addRotateSecretVerb(endpoint: Command, commandContext: CommandCo
     )
     .action(async (endpointId: string, { keepHours }: { keepHours?: number }) => {
       const kept = keepHours !== undefined && { keepHours };
-      await printSecret(commandContext, await hub.events.rotateEndpointSecret({ endpointId, ...kept }));
+      await printSecret(out, await hub.events.rotateEndpointSecret({ endpointId, ...kept }));
     });
 }
 
 async function printSecret(
-  { out }: CommandContext,
+  out: Output,
   reply: { readonly endpoint?: Endpoint | undefined; readonly secret: string },
 ): Promise<void> {
   const view = endpointWithSecretView(requireField(reply.endpoint, 'endpoint'), reply.secret);

@@ -4,7 +4,7 @@ import type { Endpoint } from '../../../gen/hub/event/v1/event_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
 import { requireField } from '../../connect/require-field.ts';
-import { requireYes } from '../../parse/confirm.ts';
+import type { Output } from '../../output/output.ts';
 import { yesOption } from '../../parse/shared-options.ts';
 import { ENDPOINT, ENDPOINT_FIELDS, endpointView, REMOVED_ENDPOINT } from '../../views/events/endpoint.ts';
 
@@ -24,14 +24,14 @@ export function addDisableVerb(endpoint: Command, commandContext: CommandContext
     .action(async (endpointId: string, { reason, yes }: { reason: string; yes?: true }) => {
       const question = async () =>
         `Disable ${await nameOf(commandContext, endpointId)}? It misses events until you enable it.`;
-      await requireYes(commandContext, {
+      await commandContext.requireYes({
         yes,
         verb: 'disable',
         question,
         otherwise: 'Nothing was disabled.',
       });
       await printEndpoint(
-        commandContext,
+        commandContext.out,
         await commandContext.hub.events.disableEndpoint({ endpointId, reason }),
       );
     });
@@ -47,12 +47,12 @@ export function addEnableVerb(endpoint: Command, commandContext: CommandContext)
   })
     .argument('<endpointId>', 'the endpoint, whe_…')
     .action(async (endpointId: string) => {
-      await printEndpoint(commandContext, await commandContext.hub.events.enableEndpoint({ endpointId }));
+      await printEndpoint(commandContext.out, await commandContext.hub.events.enableEndpoint({ endpointId }));
     });
 }
 
 export function addRemoveVerb(endpoint: Command, commandContext: CommandContext): void {
-  const { out } = commandContext;
+  const { out, requireYes } = commandContext;
   addVerb(endpoint, 'remove', {
     summary: 'remove an endpoint',
     description:
@@ -65,7 +65,7 @@ export function addRemoveVerb(endpoint: Command, commandContext: CommandContext)
     .action(async (endpointId: string, { yes }: { yes?: true }) => {
       const question = async () =>
         `Remove ${await nameOf(commandContext, endpointId)}, with its pending deliveries? This cannot be undone.`;
-      await requireYes(commandContext, { yes, verb: 'remove', question, otherwise: 'Nothing was removed.' });
+      await requireYes({ yes, verb: 'remove', question, otherwise: 'Nothing was removed.' });
       await commandContext.hub.events.removeEndpoint({ endpointId });
       await out.record({ endpointId }, [{ title: 'Removed', cell: (item) => item.endpointId }]);
     });
@@ -78,7 +78,7 @@ async function nameOf({ hub }: CommandContext, endpointId: string): Promise<stri
 }
 
 async function printEndpoint(
-  { out }: CommandContext,
+  out: Output,
   { endpoint }: { readonly endpoint?: Endpoint | undefined },
 ): Promise<void> {
   await out.record(endpointView(endpoint), ENDPOINT_FIELDS);

@@ -5,7 +5,7 @@ import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { readPages } from '../../connect/pages.ts';
 import { usageError } from '../../errors/failure.ts';
-import { requireYes } from '../../parse/confirm.ts';
+import type { Output } from '../../output/output.ts';
 import { parseInteger, parseSeats, parseText } from '../../parse/parse-number.ts';
 import { parseLeaseDays } from '../../parse/parse-terms.ts';
 import { present } from '../../parse/present.ts';
@@ -36,8 +36,7 @@ type DefaultTermOptions = {
   readonly seats?: number;
 };
 
-function addCreateVerb(app: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+function addCreateVerb(app: Command, { hub, out }: CommandContext): void {
   const create = addVerb(app, 'create', {
     summary: 'create an app',
     description:
@@ -55,14 +54,13 @@ function addCreateVerb(app: Command, commandContext: CommandContext): void {
       const { graceDays = 0, seats = 1 } = terms;
       const defaultTerms = { leaseDays, graceDays, seatLimit: seats };
       const reply = await hub.admin.createApp({ slug, name: name ?? '', defaultTerms });
-      await printApp(commandContext, reply.app);
+      await printApp(out, reply.app);
       if (!out.json()) await out.text(`\n${aboutLease(slug, leaseDays)}\n`);
     },
   );
 }
 
-function addUpdateVerb(app: Command, commandContext: CommandContext): void {
-  const { hub } = commandContext;
+function addUpdateVerb(app: Command, { hub, out }: CommandContext): void {
   const update = addVerb(app, 'update', {
     summary: 'change the name or the default terms of an app',
     description:
@@ -86,7 +84,7 @@ function addUpdateVerb(app: Command, commandContext: CommandContext): void {
       if (paths.length === 0) throw usageError('Give a value to change, such as --lease-days.');
       const request = { app: slug, updateMask: { paths }, ...present({ name }), defaultTerms: terms };
       const reply = await hub.admin.updateApp(request);
-      await printApp(commandContext, reply.app);
+      await printApp(out, reply.app);
     },
   );
 }
@@ -131,8 +129,7 @@ function addListVerb(app: Command, { hub, out }: CommandContext): void {
     });
 }
 
-function addShowVerb(app: Command, commandContext: CommandContext): void {
-  const { hub } = commandContext;
+function addShowVerb(app: Command, { hub, out }: CommandContext): void {
   addVerb(app, 'show', {
     summary: 'show an app and its signing keys',
     description: 'Shows an app with all its signing keys. JSON includes the public keys in PEM.',
@@ -141,12 +138,11 @@ function addShowVerb(app: Command, commandContext: CommandContext): void {
   })
     .argument('<app>', 'slug of the app')
     .action(async (slug: string) => {
-      await printApp(commandContext, (await hub.admin.getApp({ app: slug })).app);
+      await printApp(out, (await hub.admin.getApp({ app: slug })).app);
     });
 }
 
-function addRotateKeyVerb(app: Command, commandContext: CommandContext): void {
-  const { hub } = commandContext;
+function addRotateKeyVerb(app: Command, { hub, out }: CommandContext): void {
   addVerb(app, 'rotate-key', {
     summary: 'create a new signing key',
     description:
@@ -156,12 +152,11 @@ function addRotateKeyVerb(app: Command, commandContext: CommandContext): void {
   })
     .argument('<app>', 'slug of the app')
     .action(async (slug: string) => {
-      await printApp(commandContext, (await hub.admin.rotateSigningKey({ app: slug })).app);
+      await printApp(out, (await hub.admin.rotateSigningKey({ app: slug })).app);
     });
 }
 
-function addWithdrawKeyVerb(app: Command, commandContext: CommandContext): void {
-  const { hub } = commandContext;
+function addWithdrawKeyVerb(app: Command, { hub, requireYes, out }: CommandContext): void {
   addVerb(app, 'withdraw-key', {
     summary: 'stop publishing a retired signing key',
     description:
@@ -173,13 +168,13 @@ function addWithdrawKeyVerb(app: Command, commandContext: CommandContext): void 
     .argument('<kid>', 'key id, as `hubctl app show` lists it')
     .addOption(yesOption())
     .action(async (slug: string, kid: string, { yes }: { yes?: true }) => {
-      await requireYes(commandContext, {
+      await requireYes({
         yes,
         verb: 'withdraw',
         question: () => `Withdraw the key ${kid} of ${slug}? This cannot be undone.`,
         otherwise: 'Nothing was withdrawn.',
       });
-      await printApp(commandContext, (await hub.admin.withdrawSigningKey({ app: slug, kid })).app);
+      await printApp(out, (await hub.admin.withdrawSigningKey({ app: slug, kid })).app);
     });
 }
 
@@ -196,7 +191,7 @@ function addSeedVerb(app: Command, { hub, out }: CommandContext): void {
   });
 }
 
-async function printApp({ out }: CommandContext, message: App | undefined): Promise<void> {
+async function printApp(out: Output, message: App | undefined): Promise<void> {
   const view = appView(message);
   await out.record(view, APP_FIELDS);
   await out.below(view.signingKeys, SIGNING_KEY_COLUMNS);

@@ -4,8 +4,8 @@ import type { CommandContext } from '../../command-context.ts';
 import { licensePages } from '../../connect/license-pages.ts';
 import { CliError, EXIT, usageError } from '../../errors/failure.ts';
 import { changeEach, findAll } from '../../interrupt/change-each.ts';
+import type { Output } from '../../output/output.ts';
 import type { Column } from '../../output/table.ts';
-import { requireYes } from '../../parse/confirm.ts';
 import { addFilter, type FilterOptions, readFilter } from '../../parse/license-filter.ts';
 import { yesOption } from '../../parse/shared-options.ts';
 import { LICENSE, LICENSE_COLUMNS, type LicenseView } from '../../views/licensing/license.ts';
@@ -74,7 +74,7 @@ export async function changeMany(
   options: ManyOptions,
   change: ManyChange,
 ): Promise<void> {
-  const { out } = commandContext;
+  const { out, requireYes } = commandContext;
   const pages = licensePages(commandContext.hub, readFilter(options))();
   const found = await findAll(commandContext, pages, counted);
   const [count, how] = [counted(found.length), change.how === '' ? '' : ` ${change.how}`];
@@ -85,9 +85,9 @@ export async function changeMany(
   }
   if (found.length === 0) {
     out.note('No license matches.');
-    return printResult(commandContext, { matched: 0, changed: 0, unchanged: 0, failed: [] });
+    return printResult(out, { matched: 0, changed: 0, unchanged: 0, failed: [] });
   }
-  await requireYes(commandContext, {
+  await requireYes({
     yes: options.yes,
     verb: change.verb,
     question: () =>
@@ -104,7 +104,7 @@ export async function changeMany(
     change: async (id) => (await change.change(id)).changed,
   });
   const failed = failures.map(({ id, ...why }) => ({ licenseId: id, ...why }));
-  await printResult(commandContext, {
+  await printResult(out, {
     matched: found.length,
     ...counts,
     failed,
@@ -114,10 +114,7 @@ export async function changeMany(
   throw new CliError('some_failed', EXIT.failed, `${failed.length} of ${count} could not be ${change.done}.`);
 }
 
-async function printResult(
-  { out }: CommandContext,
-  result: json.ValueOf<typeof CHANGED_LICENSES>,
-): Promise<void> {
+async function printResult(out: Output, result: json.ValueOf<typeof CHANGED_LICENSES>): Promise<void> {
   await out.record(result, RESULT_FIELDS);
   await out.below(result.failed, FAILED_COLUMNS);
 }

@@ -4,7 +4,6 @@ import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { readPages } from '../../connect/pages.ts';
 import { usageError } from '../../errors/failure.ts';
-import { requireYes } from '../../parse/confirm.ts';
 import { parsePair, parseText } from '../../parse/parse-number.ts';
 import { present } from '../../parse/present.ts';
 import { collect, maxOption, yesOption } from '../../parse/shared-options.ts';
@@ -158,8 +157,7 @@ function changedPaths(options: UpdateOptions): string[] {
   ];
 }
 
-function addEraseVerb(customer: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+function addEraseVerb(customer: Command, { hub, out, requireYes }: CommandContext): void {
   addVerb(customer, 'erase', {
     summary: 'erase the personal data of a customer',
     description:
@@ -180,7 +178,7 @@ function addEraseVerb(customer: Command, commandContext: CommandContext): void {
           'This cannot be undone.',
         ].join(' ');
       };
-      await requireYes(commandContext, { yes, verb: 'erase', question, otherwise: 'Nothing was erased.' });
+      await requireYes({ yes, verb: 'erase', question, otherwise: 'Nothing was erased.' });
       const reply = await hub.customers.eraseCustomer({ customerId });
       await out.record(customerView(reply.customer), CUSTOMER_FIELDS);
     });

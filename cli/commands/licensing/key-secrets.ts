@@ -2,7 +2,6 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
-import { requireYes } from '../../parse/confirm.ts';
 import { yesOption } from '../../parse/shared-options.ts';
 import {
   KEY_SECRET,
@@ -12,8 +11,7 @@ import {
 } from '../../views/licensing/key-secret.ts';
 import * as json from '../../views/schema.ts';
 
-export function addKeySecretVerbs(key: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+export function addKeySecretVerbs(key: Command, { hub, out, requireYes }: CommandContext): void {
   addVerb(key, 'list-secrets', {
     summary: 'list the secrets of license keys',
     description:
@@ -36,7 +34,7 @@ export function addKeySecretVerbs(key: Command, commandContext: CommandContext):
   })
     .addOption(yesOption())
     .action(async ({ yes }: { yes?: true }) => {
-      await requireYes(commandContext, {
+      await requireYes({
         yes,
         verb: 'rotate',
         question: () => 'Create a new secret for the keys of new licenses? Existing keys stay valid.',

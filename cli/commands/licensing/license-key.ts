@@ -2,7 +2,6 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
-import { requireYes } from '../../parse/confirm.ts';
 import { parseText } from '../../parse/parse-number.ts';
 import { yesOption } from '../../parse/shared-options.ts';
 import {
@@ -38,8 +37,7 @@ function addKeyVerb(license: Command, { hub, out }: CommandContext): void {
 
 type RekeyOptions = { readonly yes?: true; readonly idempotencyKey?: string };
 
-function addRekeyVerb(license: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+function addRekeyVerb(license: Command, { hub, out, requireYes }: CommandContext): void {
   addVerb(license, 'rekey', {
     summary: 'replace the key of a license',
     description:
@@ -63,7 +61,7 @@ function addRekeyVerb(license: Command, commandContext: CommandContext): void {
           `with ${before.keyHint} stops at once; ${before.seatsUsed} seats in use stay.`
         );
       };
-      await requireYes(commandContext, {
+      await requireYes({
         yes,
         verb: 'rekey',
         question,

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
-import { requireYes } from '../../parse/confirm.ts';
+import type { Output } from '../../output/output.ts';
 import { parseCount } from '../../parse/parse-number.ts';
 import { yesOption } from '../../parse/shared-options.ts';
 import { LICENSE, LICENSE_FIELDS, licenseView } from '../../views/licensing/license.ts';
@@ -12,7 +12,7 @@ import { addMany, changeMany, isForMany, type ManyOptions, printsOneOrMany } fro
 const EXAMPLE_ID = 'lic_01k8e7qk3vf2tb5s0w9m4x6ydz';
 
 export function addSuspendVerb(license: Command, commandContext: CommandContext): void {
-  const { hub } = commandContext;
+  const { hub, out } = commandContext;
   const suspend = addVerb(license, 'suspend', {
     summary: 'suspend licenses until they are resumed',
     description:
@@ -37,13 +37,13 @@ export function addSuspendVerb(license: Command, commandContext: CommandContext)
         });
       }
       await confirmStop(commandContext, licenseId, { yes: options.yes, verb: 'suspend', done: 'suspended' });
-      await printLicense(commandContext, await hub.admin.suspendLicense({ licenseId, reason }));
+      await printLicense(out, await hub.admin.suspendLicense({ licenseId, reason }));
     },
   );
 }
 
 export function addResumeVerb(license: Command, commandContext: CommandContext): void {
-  const { hub } = commandContext;
+  const { hub, out } = commandContext;
   const resume = addVerb(license, 'resume', {
     summary: 'end the suspension of licenses',
     description: 'Ends a suspension: the license is valid again and keeps its seats.',
@@ -63,12 +63,11 @@ export function addResumeVerb(license: Command, commandContext: CommandContext):
         change: (id) => hub.admin.resumeLicense({ licenseId: id }),
       });
     }
-    await printLicense(commandContext, await hub.admin.resumeLicense({ licenseId }));
+    await printLicense(out, await hub.admin.resumeLicense({ licenseId }));
   });
 }
 
-export function addTransferVerb(license: Command, commandContext: CommandContext): void {
-  const { hub } = commandContext;
+export function addTransferVerb(license: Command, { hub, out }: CommandContext): void {
   addVerb(license, 'transfer', {
     summary: 'give a license to another customer',
     description:
@@ -86,15 +85,12 @@ export function addTransferVerb(license: Command, commandContext: CommandContext
     .action(async (licenseId: string, options: { customerId: string; expectedVersion?: number }) => {
       const { customerId, expectedVersion } = options;
       const version = expectedVersion !== undefined && { expectedTermsVersion: expectedVersion };
-      await printLicense(
-        commandContext,
-        await hub.admin.transferLicense({ licenseId, customerId, ...version }),
-      );
+      await printLicense(out, await hub.admin.transferLicense({ licenseId, customerId, ...version }));
     });
 }
 
 export function addRevokeVerb(license: Command, commandContext: CommandContext): void {
-  const { hub } = commandContext;
+  const { hub, out } = commandContext;
   addVerb(license, 'revoke', {
     summary: 'revoke a license',
     description:
@@ -107,12 +103,11 @@ export function addRevokeVerb(license: Command, commandContext: CommandContext):
     .addOption(yesOption())
     .action(async (licenseId: string, { reason, yes }: { reason: string; yes?: true }) => {
       await confirmStop(commandContext, licenseId, { yes, verb: 'revoke', done: 'revoked' });
-      await printLicense(commandContext, await hub.admin.revokeLicense({ licenseId, reason }));
+      await printLicense(out, await hub.admin.revokeLicense({ licenseId, reason }));
     });
 }
 
-export function addReinstateVerb(license: Command, commandContext: CommandContext): void {
-  const { hub } = commandContext;
+export function addReinstateVerb(license: Command, { hub, out }: CommandContext): void {
   addVerb(license, 'reinstate', {
     summary: 'undo a revocation',
     description: 'Undoes a revocation: the license is valid again and keeps its seats.',
@@ -121,7 +116,7 @@ export function addReinstateVerb(license: Command, commandContext: CommandContex
   })
     .argument('<licenseId>', 'the license, lic_…')
     .action(async (licenseId: string) => {
-      await printLicense(commandContext, await hub.admin.reinstateLicense({ licenseId }));
+      await printLicense(out, await hub.admin.reinstateLicense({ licenseId }));
     });
 }
 
@@ -138,11 +133,11 @@ async function confirmStop(
     const verbAtStart = verb.replace(/^./, (letter) => letter.toUpperCase());
     return `${verbAtStart} the ${before.state} ${before.app} license ${licenseId}${owner}, ${before.seatsUsed} seats in use?`;
   };
-  await requireYes(commandContext, { yes, verb, question, otherwise: `Nothing was ${done}.` });
+  await commandContext.requireYes({ yes, verb, question, otherwise: `Nothing was ${done}.` });
 }
 
 async function printLicense(
-  { out }: CommandContext,
+  out: Output,
   { license }: { readonly license?: License | undefined },
 ): Promise<void> {
   await out.record(licenseView(license), LICENSE_FIELDS);

@@ -9,7 +9,6 @@ import { CliError, EXIT } from '../../errors/failure.ts';
 import { type ExportOptions, exportAudit } from '../../output/export-audit.ts';
 import { EXPORTED } from '../../output/export-to-file.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
-import { requireYes } from '../../parse/confirm.ts';
 import { checkPeriod, timestampOf } from '../../parse/parse-time.ts';
 import { present } from '../../parse/present.ts';
 import { addOutFile, addPeriod, maxOption, yesOption } from '../../parse/shared-options.ts';
@@ -123,8 +122,7 @@ function addVerifyVerb(audit: Command, { hub, out }: CommandContext): void {
     });
 }
 
-function addBeginChainVerb(audit: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+function addBeginChainVerb(audit: Command, { hub, out, requireYes }: CommandContext): void {
   addVerb(audit, 'begin-chain', {
     summary: 'begin a new chain when the old one cannot continue',
     description:
@@ -139,7 +137,7 @@ function addBeginChainVerb(audit: Command, commandContext: CommandContext): void
     .addOption(yesOption())
     .action(async ({ reason, yes }: { reason: string; yes?: true }) => {
       const question = () => 'Begin a new chain? Entries linked in the old chain can no longer be verified.';
-      await requireYes(commandContext, {
+      await requireYes({
         yes,
         verb: 'begin a chain',
         question,

@@ -5,7 +5,6 @@ import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
 import type { Column } from '../../output/table.ts';
-import { requireYes } from '../../parse/confirm.ts';
 import { parseMonth } from '../../parse/parse-time.ts';
 import { yesOption } from '../../parse/shared-options.ts';
 import * as json from '../../views/schema.ts';
@@ -32,8 +31,7 @@ const COLUMNS: readonly Column<PrunedView>[] = [
   { title: 'BYTES', cell: (item) => item.bytes, right: true },
 ];
 
-export function registerRetention(program: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+export function registerRetention(program: Command, { hub, out, requireYes }: CommandContext): void {
   const retention = addNoun(program, 'retention', {
     group: 'Administration:',
     summary: 'retention of callbacks, usage log and audit log',
@@ -69,8 +67,7 @@ export function registerRetention(program: Command, commandContext: CommandConte
         const rows = (await prune(true)).reduce((sum, partition) => sum + Number(partition.rows ?? 0n), 0);
         return `Delete ${rows} rows of the months before ${before}? This cannot be undone.`;
       };
-      if (!dryRun)
-        await requireYes(commandContext, { yes, verb: 'prune', question, otherwise: 'Nothing was deleted.' });
+      if (!dryRun) await requireYes({ yes, verb: 'prune', question, otherwise: 'Nothing was deleted.' });
       const partitions = await prune(dryRun === true);
       await out.list([partitions.map(prunedView)], COLUMNS, { ofChange: !dryRun });
       if (partitions.length === 0) out.note(`There is no data before ${before}.`);

@@ -6,7 +6,6 @@ import { addNoun, addVerb } from '../../command-help.ts';
 import { readPages } from '../../connect/pages.ts';
 import { requireField } from '../../connect/require-field.ts';
 import { PartialFailure } from '../../errors/failure.ts';
-import { requireYes } from '../../parse/confirm.ts';
 import { timestampOf } from '../../parse/parse-time.ts';
 import { collect, expiresOption, maxOption, yesOption } from '../../parse/shared-options.ts';
 import {
@@ -29,8 +28,7 @@ type CreateOptions = {
   certificateSubject?: string;
 };
 
-export function registerToken(program: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+export function registerToken(program: Command, { hub, out, requireYes }: CommandContext): void {
   const token = addNoun(program, 'token', {
     group: 'Administration:',
     summary: 'service tokens',
@@ -106,7 +104,7 @@ export function registerToken(program: Command, commandContext: CommandContext):
     .addOption(yesOption())
     .action(async (tokenId: string, { yes }: { yes?: true }) => {
       const question = () => `Revoke the token ${tokenId}? This cannot be undone.`;
-      await requireYes(commandContext, { yes, verb: 'revoke', question, otherwise: 'Nothing was revoked.' });
+      await requireYes({ yes, verb: 'revoke', question, otherwise: 'Nothing was revoked.' });
       const reply = await hub.tokens.revokeToken({ tokenId });
       await out.record(tokenView(reply.serviceToken), TOKEN_FIELDS);
     });

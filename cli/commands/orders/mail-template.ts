@@ -6,7 +6,6 @@ import { MAIL_KINDS } from '../../../lib/presentation/words.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
 import { usageError } from '../../errors/failure.ts';
-import { requireYes } from '../../parse/confirm.ts';
 import { yesOption } from '../../parse/shared-options.ts';
 import {
   REMOVED_TEMPLATE,
@@ -110,8 +109,7 @@ export function addSetTemplateVerb(mail: Command, { hub, out }: CommandContext):
     });
 }
 
-export function addRemoveTemplateVerb(mail: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+export function addRemoveTemplateVerb(mail: Command, { hub, out, requireYes }: CommandContext): void {
   addVerb(mail, 'remove-template', {
     summary: 'remove a template of an app',
     description:
@@ -125,7 +123,7 @@ export function addRemoveTemplateVerb(mail: Command, commandContext: CommandCont
     .addOption(yesOption())
     .action(async (app: string, kind: Kind, { language, yes }: { language: string; yes?: true }) => {
       const question = async () => `Remove the template ${kind} in ${language} of ${app}?`;
-      await requireYes(commandContext, { yes, verb: 'remove', question, otherwise: 'Nothing was removed.' });
+      await requireYes({ yes, verb: 'remove', question, otherwise: 'Nothing was removed.' });
       await hub.mails.removeMailTemplate({ app, kind: MAIL_KINDS[kind], language });
       const removed = { app, kind, language };
       await out.record(removed, [{ title: 'Removed', cell: () => `${kind} in ${language} of ${app}` }]);

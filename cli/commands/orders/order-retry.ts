@@ -5,8 +5,8 @@ import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
 import { CliError, EXIT, usageError } from '../../errors/failure.ts';
 import { changeEach, findAll } from '../../interrupt/change-each.ts';
+import type { Output } from '../../output/output.ts';
 import type { Column } from '../../output/table.ts';
-import { requireYes } from '../../parse/confirm.ts';
 import { yesOption } from '../../parse/shared-options.ts';
 import { ORDER, ORDER_COLUMNS, type OrderView, orderView } from '../../views/orders/order.ts';
 import * as json from '../../views/schema.ts';
@@ -79,7 +79,7 @@ async function retryMany(
   filter: OrderFilter,
   options: RetryOptions,
 ): Promise<void> {
-  const { hub, out } = commandContext;
+  const { hub, out, requireYes } = commandContext;
   const pages = orderPages(hub, { ...filter, state: ORDER_STATES.blocked })();
   const found = await findAll(commandContext, pages, counted);
   if (options.dryRun) {
@@ -89,9 +89,9 @@ async function retryMany(
   }
   if (found.length === 0) {
     out.note('No blocked order matches.');
-    return printResult(commandContext, { matched: 0, fulfilled: 0, unfulfilled: [] });
+    return printResult(out, { matched: 0, fulfilled: 0, unfulfilled: [] });
   }
-  await requireYes(commandContext, {
+  await requireYes({
     yes: options.yes,
     verb: 'retry',
     question: () => `Retry ${counted(found.length)}${sample(found)}?`,
@@ -109,7 +109,7 @@ async function retryMany(
     },
   });
   const unfulfilled = [...blocked, ...failed.map(({ id, ...why }) => ({ orderId: id, ...why }))];
-  await printResult(commandContext, { matched: found.length, fulfilled: changed, unfulfilled });
+  await printResult(out, { matched: found.length, fulfilled: changed, unfulfilled });
   if (unfulfilled.length === 0) return;
   throw stillBlocked(`${unfulfilled.length} of ${counted(found.length)} could not be fulfilled.`);
 }
@@ -120,10 +120,7 @@ function stillBlocked(message: string): CliError {
   return new CliError(BLOCKED, EXIT.failed, message);
 }
 
-async function printResult(
-  { out }: CommandContext,
-  result: json.ValueOf<typeof RETRIED_ORDERS>,
-): Promise<void> {
+async function printResult(out: Output, result: json.ValueOf<typeof RETRIED_ORDERS>): Promise<void> {
   await out.record(result, RESULT_FIELDS);
   await out.below(result.unfulfilled, UNFULFILLED_COLUMNS);
 }

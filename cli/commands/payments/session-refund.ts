@@ -8,7 +8,6 @@ import { NO_DEADLINE } from '../../connect/call-options.ts';
 import { requireField } from '../../connect/require-field.ts';
 import { CliError, EXIT } from '../../errors/failure.ts';
 import { parseMoneyOption } from '../../parse/amount-option.ts';
-import { requireYes } from '../../parse/confirm.ts';
 import { parseText } from '../../parse/parse-number.ts';
 import { yesOption } from '../../parse/shared-options.ts';
 import { REFUND, REFUND_FIELDS, refundView } from '../../views/payments/refund.ts';
@@ -20,8 +19,7 @@ type RefundOptions = {
   readonly yes?: true;
 };
 
-export function addRefundVerb(session: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+export function addRefundVerb(session: Command, { hub, out, requireYes }: CommandContext): void {
   addVerb(session, 'refund', {
     summary: 'refund the payment of a session',
     description:
@@ -50,7 +48,7 @@ export function addRefundVerb(session: Command, commandContext: CommandContext):
         const isFull = (money?.minorUnits ?? left) >= left;
         const takesBack = isFull && purchase ? ', and take back what it sold' : '';
         const text = `${formatDecimal(money?.minorUnits ?? left, currency)} ${currency}`;
-        await requireYes(commandContext, {
+        await requireYes({
           yes,
           verb: 'refund',
           question: () =>

@@ -10,7 +10,6 @@ import { usageError } from '../../errors/failure.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { type WatchOptions, watchSession } from '../../output/watch-session.ts';
 import { parseMoneyOption } from '../../parse/amount-option.ts';
-import { requireYes } from '../../parse/confirm.ts';
 import { parseCount, parsePair, parseText } from '../../parse/parse-number.ts';
 import { checkPeriod, timestampOf } from '../../parse/parse-time.ts';
 import { present } from '../../parse/present.ts';
@@ -308,8 +307,7 @@ function addWatchVerb(session: Command, commandContext: CommandContext): void {
     .action((sessionId: string, options: WatchOptions) => watchSession(commandContext, sessionId, options));
 }
 
-function addReleaseVerb(session: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+function addReleaseVerb(session: Command, { hub, out, requireYes }: CommandContext): void {
   addVerb(session, 'release', {
     summary: 'release a session that is held for review',
     description:
@@ -326,7 +324,7 @@ function addReleaseVerb(session: Command, commandContext: CommandContext): void 
         const view = chargeSessionView(reply.session);
         return `Release ${sessionId} of ${moneyText(view)}, ${view.statusReason}?`;
       };
-      await requireYes(commandContext, {
+      await requireYes({
         yes,
         verb: 'release',
         question,

@@ -5,6 +5,7 @@ import { addNoun, addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
 import { requireField } from '../../connect/require-field.ts';
 import { CliError, EXIT, usageError } from '../../errors/failure.ts';
+import type { Output } from '../../output/output.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { readCredentials } from '../../parse/credentials.ts';
 import { parsePair } from '../../parse/parse-number.ts';
@@ -83,7 +84,7 @@ export function registerSlot(program: Command, commandContext: CommandContext): 
 }
 
 function addAddVerb(slot: Command, commandContext: CommandContext): void {
-  const { hub } = commandContext;
+  const { hub, out } = commandContext;
   addVerb(slot, 'add', {
     summary: 'add a payment slot',
     description: 'Adds an account at a payment provider.',
@@ -119,7 +120,7 @@ function addAddVerb(slot: Command, commandContext: CommandContext): void {
         options: slotOptions({ option, holdRisky }),
         returnOrigins: options.returnOrigin ?? [],
       });
-      await printSlot(commandContext, reply.slot);
+      await printSlot(out, reply.slot);
     });
 }
 
@@ -145,8 +146,7 @@ function addListVerb(slot: Command, commandContext: CommandContext): void {
   });
 }
 
-function addShowVerb(slot: Command, commandContext: CommandContext): void {
-  const { hub } = commandContext;
+function addShowVerb(slot: Command, { hub, out }: CommandContext): void {
   addVerb(slot, 'show', {
     summary: 'show a payment slot',
     description: 'Shows a payment slot, without its credentials.',
@@ -155,12 +155,11 @@ function addShowVerb(slot: Command, commandContext: CommandContext): void {
   })
     .argument('<slot>', 'name of the slot')
     .action(async (name: string) => {
-      await printSlot(commandContext, (await hub.paymentAdmin.getSlot({ slot: name })).slot);
+      await printSlot(out, (await hub.paymentAdmin.getSlot({ slot: name })).slot);
     });
 }
 
-function addUpdateVerb(slot: Command, commandContext: CommandContext): void {
-  const { hub, out } = commandContext;
+function addUpdateVerb(slot: Command, { hub, out }: CommandContext): void {
   addVerb(slot, 'update', {
     summary: 'change options of a slot',
     description:
@@ -191,7 +190,7 @@ function addUpdateVerb(slot: Command, commandContext: CommandContext): void {
         options,
         ...present({ returnOrigins }),
       });
-      await printSlot(commandContext, found);
+      await printSlot(out, found);
       if (unchanged) out.note('Nothing changed: the slot already has these options.');
     });
 }
@@ -212,10 +211,7 @@ function addRotateVerb(slot: Command, commandContext: CommandContext): void {
       const credentials = await readCredentials(commandContext, credentialsFile, () =>
         listCredentialNames(commandContext, gateway),
       );
-      await printSlot(
-        commandContext,
-        (await hub.paymentAdmin.rotateSlotCredentials({ slot: name, credentials })).slot,
-      );
+      await printSlot(out, (await hub.paymentAdmin.rotateSlotCredentials({ slot: name, credentials })).slot);
       out.note(`Test them with: hubctl slot test ${name}`);
     });
 }
@@ -251,11 +247,10 @@ function addTestVerb(slot: Command, { hub, out }: CommandContext): void {
 /** `slot disable` and `slot enable`. */
 function addSwitchVerb(
   slot: Command,
-  commandContext: CommandContext,
+  { hub, out }: CommandContext,
   verb: 'disable' | 'enable',
   description: string,
 ): void {
-  const { hub, out } = commandContext;
   addVerb(slot, verb, {
     summary: `${verb} a payment slot`,
     description,
@@ -268,15 +263,12 @@ function addSwitchVerb(
         slot: name,
         disabled: verb === 'disable',
       });
-      await printSlot(commandContext, found);
+      await printSlot(out, found);
       if (unchanged) out.note(`Nothing changed: the slot is already ${verb}d.`);
     });
 }
 
-async function printSlot(
-  { out }: CommandContext,
-  found: Parameters<typeof slotView>[0] | undefined,
-): Promise<void> {
+async function printSlot(out: Output, found: Parameters<typeof slotView>[0] | undefined): Promise<void> {
   await out.record(slotView(found), SLOT_FIELDS);
 }
 

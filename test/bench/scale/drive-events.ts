@@ -18,6 +18,7 @@ import {
   QUEUED_ENDPOINT,
   SERVED_ENDPOINT,
 } from './population.ts';
+import { takeFirst } from './take-first.ts';
 
 const APP = 'scale';
 
@@ -127,7 +128,8 @@ async function driveEventLists({ hub }: Payments, population: Population, times:
   const middle = Math.floor(population.licenses / 2);
   for (let turn = 0; turn < times; turn++) {
     await events.getEvent({ eventId: formatId('evt', issuedEventAt(population, middle + turn)) });
-    for await (const { event } of events.watchEvents({ cursor: String(middle + turn) })) if (event) break;
+    const cursor = String(middle + turn);
+    await takeFirst((options) => events.watchEvents({ cursor }, options));
   }
   await fetchMetrics(hub);
 }

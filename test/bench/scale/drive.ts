@@ -34,6 +34,7 @@ import {
   shopTokenOf,
   siteMachineAt,
 } from './population.ts';
+import { takeFirst } from './take-first.ts';
 
 /** The time limit until the sweep has checked all due sessions. */
 const SWEEP_MS = 60_000;
@@ -103,8 +104,8 @@ async function drivePayments(payments: Payments, times: number): Promise<void> {
       await callBack(gatewayUrl, gateway, reference);
       await payments.sessions.recheckChargeSession({ sessionId: session.sessionId });
       await inspect(payments, session);
-      for await (const _first of payments.sessions.watchChargeSession({ sessionId: session.sessionId }))
-        break;
+      const { sessionId } = session;
+      await takeFirst((options) => payments.sessions.watchChargeSession({ sessionId }, options));
 
       const left = await createSession(payments, gateway);
       await callBack(gatewayUrl, gateway, callbackFields(left, 'cancelled'));
@@ -308,7 +309,7 @@ async function driveLists({ hub, admin, sessions }: Payments, population: Popula
   ]) {
     await twoPages((pageToken) => audit.listAuditEntries({ ...filter, pageToken }));
   }
-  for await (const _first of audit.exportAuditLog({})) break;
+  await takeFirst((options) => audit.exportAuditLog({}, options));
   await audit.verifyAuditLog({});
   const { sessionId } = old;
   await sessions.inspectChargeSession({ sessionId });

@@ -16,7 +16,7 @@ import {
 import { judgeEvents } from './event-judge.ts';
 import { runSteps, steps } from './event-steps.ts';
 
-const STEPS = IS_LONG ? 3_000 : 200;
+const STEPS = IS_LONG ? 3_000 : 120;
 const SEED = Number(process.env['HUB_TEST_SEED'] ?? Date.now() % 2 ** 31);
 const REST_MS = 60_000;
 

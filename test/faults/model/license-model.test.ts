@@ -8,9 +8,10 @@ import { ErrorDetailSchema } from '../../../gen/hub/error/v1/error_pb.ts';
 import { LicenseService } from '../../../gen/hub/license/v1/license_service_pb.ts';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
 import { createApp, issueLicense, miscounted } from '../../support/hub/license.ts';
+import { IS_LONG } from '../../support/long.ts';
 import { LicenseModel } from './license-model.ts';
 
-const RUNS = 25;
+const RUNS = IS_LONG ? 100 : 10;
 const MACHINES = ['a', 'b', 'c', 'd', 'e'];
 
 const machine = fc.constantFrom(...MACHINES);

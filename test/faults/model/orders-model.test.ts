@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { parseId } from '../../../core/ids.ts';
 import { ChargeStatus } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { GATEWAYS } from '../../support/hub/payment.ts';
+import { IS_LONG } from '../../support/long.ts';
 import { query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 import { buy, paymentOf } from '../load/payment-fixture.ts';
@@ -20,7 +21,7 @@ import {
   runOrderSteps,
 } from './order-steps.ts';
 
-const STEPS = Number(process.env['HUB_TEST_STEPS'] ?? 160);
+const STEPS = Number(process.env['HUB_TEST_STEPS'] ?? (IS_LONG ? 800 : 90));
 const SEED = Number(process.env['HUB_TEST_SEED'] ?? Date.now() % 2 ** 31);
 /** Few, so that concurrent settlements change the same one. */
 const LICENSES = 3;

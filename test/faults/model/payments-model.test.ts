@@ -1,13 +1,14 @@
 // Compares two hub processes with a reference model, under random callbacks, faults, operators and kills.
 import fc from 'fast-check';
 import { GATEWAYS } from '../../support/hub/payment.ts';
+import { IS_LONG } from '../../support/long.ts';
 import { comeToRest, createFixture } from '../load/payment-fixture.ts';
 import { type Cluster, startCluster } from '../scenes/cluster.ts';
 import { paymentCommands } from './payment-commands.ts';
 import { newModelSession } from './payment-model.ts';
 
 /** The number of runs for the seed. Each one takes about 20 seconds. */
-const RUNS = Number(process.env['HUB_TEST_RUNS'] ?? 2);
+const RUNS = Number(process.env['HUB_TEST_RUNS'] ?? (IS_LONG ? 10 : 1));
 const SEED = process.env['HUB_TEST_SEED'];
 const REST_MS = 45_000;
 

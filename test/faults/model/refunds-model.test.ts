@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { ChargeStatus } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { GATEWAYS } from '../../support/hub/payment.ts';
+import { IS_LONG } from '../../support/long.ts';
 import { query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 import { buy } from '../load/payment-fixture.ts';
@@ -13,7 +14,7 @@ import { someHub } from './event-fixture.ts';
 import { type RefundFixture, refundSteps, runRefundSteps } from './refund-steps.ts';
 import { untilBooksAgree } from './until-books-agree.ts';
 
-const STEPS = Number(process.env['HUB_TEST_STEPS'] ?? 80);
+const STEPS = Number(process.env['HUB_TEST_STEPS'] ?? (IS_LONG ? 400 : 50));
 const SEED = Number(process.env['HUB_TEST_SEED'] ?? Date.now() % 2 ** 31);
 const SESSIONS = 12;
 const REST_MS = 60_000;

@@ -1,5 +1,6 @@
 // The help text of a command besides its arguments and options.
 import type { Command, Help } from 'commander';
+import { COMMAND_LIST, type CommandName } from './command-list.ts';
 import type { Schema, TypedSchema } from './views/schema.ts';
 
 export type VerbManual = {
@@ -18,16 +19,6 @@ export type Prints =
   | { readonly lines: TypedSchema }
   | { readonly other: string };
 
-/** The heading that lists the commands. */
-export type Group =
-  | 'Running a hub:'
-  | 'Licenses:'
-  | 'Payments:'
-  | 'Orders:'
-  | 'Events:'
-  | 'Administration:'
-  | 'hubctl itself:';
-
 const manuals = new WeakMap<Command, VerbManual>();
 
 /** Undefined for a noun, which is no command by itself. */
@@ -36,18 +27,24 @@ export function manualOf(command: Command): VerbManual | undefined {
 }
 
 /** Adds a noun, which groups verbs. */
-export function addNoun(
-  program: Command,
-  name: string,
-  { summary, description, group }: { summary: string; description: string; group: Group },
-): Command {
+export function addNoun(program: Command, name: CommandName, description: string): Command {
+  const { group, summary } = COMMAND_LIST[name];
   return program.command(name).summary(summary).description(description).helpGroup(group).helpCommand(false);
 }
 
-/** Adds a verb of a noun, or a command of one word in a group. */
-export function addVerb(parent: Command, name: string, manual: VerbManual & { group?: Group }): Command {
-  const command = parent.command(name).summary(manual.summary).description(manual.description);
-  if (manual.group !== undefined) command.helpGroup(manual.group);
+/** Adds a command of one word. */
+export function addCommand(
+  program: Command,
+  name: CommandName,
+  manual: Omit<VerbManual, 'summary'>,
+): Command {
+  const { group, summary } = COMMAND_LIST[name];
+  return addVerb(program, name, { ...manual, summary }).helpGroup(group);
+}
+
+/** Adds a verb of a noun. */
+export function addVerb(noun: Command, name: string, manual: VerbManual): Command {
+  const command = noun.command(name).summary(manual.summary).description(manual.description);
   manuals.set(command, manual);
   return command;
 }

@@ -1,12 +1,12 @@
 // The commands, and the modules that register them.
 import type { Command } from 'commander';
 import type { CommandContext } from './command-context.ts';
+import { COMMAND_LIST, type CommandName } from './command-list.ts';
 
 /** Commands register cheaply: they import heavy modules when they run. */
 export type RegisterCommand = (program: Command, commandContext: CommandContext) => void;
 
-/** In the order of the help. */
-const COMMANDS: Readonly<Record<string, () => Promise<RegisterCommand>>> = {
+const COMMANDS: Readonly<Record<CommandName, () => Promise<RegisterCommand>>> = {
   serve: async () => (await import('./commands/operations/serve.ts')).registerServe,
   demo: async () => (await import('./commands/operations/demo.ts')).registerDemo,
   simulate: async () => (await import('./commands/operations/simulate.ts')).registerSimulate,
@@ -45,14 +45,29 @@ const COMMANDS: Readonly<Record<string, () => Promise<RegisterCommand>>> = {
 /** The commands whose output depends on the other commands. */
 const NEEDS_ALL = ['help'];
 
+/** The words with which hubctl prints a text that needs no command. */
+const OVERVIEW = ['', '-h', '--help', '-V', '--version'];
+
 /**
- * Loads the command that a line begins with. Loads all commands if the line begins otherwise: the text of --help names
- * them, and the message about an unknown command suggests one. Loading all of them takes longer than most commands.
+ * Loads the command that a line begins with, and only the names of all commands for the general help. Loads all commands
+ * if the line begins otherwise: the message about an unknown command suggests one.
  *
  * @param words The words after `hubctl`.
  */
-export function loadCommands(words: readonly string[] = []): Promise<readonly RegisterCommand[]> {
-  const [first = ''] = words;
-  const load = Object.hasOwn(COMMANDS, first) && !NEEDS_ALL.includes(first) ? COMMANDS[first] : undefined;
+export async function loadCommands(words?: readonly string[]): Promise<readonly RegisterCommand[]> {
+  const [first = '', ...more] = words ?? ['help'];
+  if (more.length === 0 && OVERVIEW.includes(first)) return [registerNames];
+  const load = isCommand(first) && !NEEDS_ALL.includes(first) ? COMMANDS[first] : undefined;
   return Promise.all((load === undefined ? Object.values(COMMANDS) : [load]).map((each) => each()));
+}
+
+function isCommand(word: string): word is CommandName {
+  return Object.hasOwn(COMMANDS, word);
+}
+
+/** Registers the commands as the general help shows them. */
+function registerNames(program: Command): void {
+  for (const [name, { group, summary }] of Object.entries(COMMAND_LIST)) {
+    program.command(name).summary(summary).helpGroup(group);
+  }
 }

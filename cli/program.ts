@@ -2,6 +2,7 @@
 import { Command, Help } from 'commander';
 import { type CommandContext, createCommandContext } from './command-context.ts';
 import { manualText } from './command-help.ts';
+import { COMMAND_LIST } from './command-list.ts';
 import { pathOf } from './errors/explain-usage.ts';
 import type { RegisterCommand } from './load-commands.ts';
 import { DESCRIPTION, overviewText } from './overview.ts';
@@ -30,6 +31,7 @@ export function createProgram(streams: Streams, commands: readonly RegisterComma
     .helpCommand(false)
     .configureHelp({
       commandUsage: usageOf,
+      subcommandTerm: termOf,
       optionDescription: (option) =>
         `${option.mandatory ? 'required: ' : ''}${Help.prototype.optionDescription(option)}`,
       formatHelp: (command, help) =>
@@ -58,4 +60,13 @@ function usageOf(command: Command): string {
   const required = command.options.filter(({ mandatory }) => mandatory).map(({ flags }) => flags);
   const usage = [command.name(), ...required, command.usage()].join(' ');
   return command.parent === null ? usage : `${pathOf(command.parent)} ${usage}`;
+}
+
+/** The command in a list of commands: `serve [options]`. Those of the general help may not be loaded. */
+function termOf(command: Command): string {
+  const listed: Readonly<Record<string, { readonly usage: string }>> = COMMAND_LIST;
+  const usage = command.parent?.parent === null ? listed[command.name()]?.usage : undefined;
+  return usage === undefined
+    ? Help.prototype.subcommandTerm.call(new Help(), command)
+    : `${command.name()}${usage}`;
 }

@@ -24,12 +24,11 @@ const EXAMPLE_ID = 'whe_01k8e7qk3vf2tb5s0w9m4x6ydz';
 const SHOWN_DELIVERIES = 20;
 
 export function registerEndpoint(program: Command, commandContext: CommandContext): void {
-  const endpoint = addNoun(program, 'endpoint', {
-    group: 'Events:',
-    summary: 'URLs that receive events',
-    description:
-      'URLs that the hub posts events to, signed as Standard Webhooks specifies. An endpoint receives the events of changes that are made after you add it.',
-  });
+  const endpoint = addNoun(
+    program,
+    'endpoint',
+    'URLs that the hub posts events to, signed as Standard Webhooks specifies. An endpoint receives the events of changes that are made after you add it.',
+  );
   addAddVerb(endpoint, commandContext);
   addListVerb(endpoint, commandContext);
   addShowVerb(endpoint, commandContext);

@@ -30,12 +30,11 @@ type ListOptions = FormatOptions & { type?: string[]; object?: string; app?: str
 const EXAMPLE_ID = 'evt_01k8e7v0c5eaxbgqm2tq1h9n3r';
 
 export function registerEvent(program: Command, commandContext: CommandContext): void {
-  const event = addNoun(program, 'event', {
-    group: 'Events:',
-    summary: 'changes of licenses, seats, payments and customers',
-    description:
-      'Changes that the hub delivers to endpoints and streams to programs. The sequence numbers all events without gaps. Of two events of an object, the later one has the larger number.',
-  });
+  const event = addNoun(
+    program,
+    'event',
+    'Changes that the hub delivers to endpoints and streams to programs. The sequence numbers all events without gaps. Of two events of an object, the later one has the larger number.',
+  );
   addListVerb(event, commandContext);
   addShowVerb(event, commandContext);
   addReplayVerb(event, commandContext);

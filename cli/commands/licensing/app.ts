@@ -15,12 +15,11 @@ import { DEMO_LICENSE, DEMO_LICENSE_FIELDS } from '../../views/licensing/demo-li
 import * as json from '../../views/schema.ts';
 
 export function registerApp(program: Command, commandContext: CommandContext): void {
-  const app = addNoun(program, 'app', {
-    group: 'Licenses:',
-    summary: 'apps and their signing keys',
-    description:
-      'Applications whose licenses the hub issues. Each has one active signing key; retired keys stay published until you withdraw them, so that older licenses still verify.',
-  });
+  const app = addNoun(
+    program,
+    'app',
+    'Applications whose licenses the hub issues. Each has one active signing key; retired keys stay published until you withdraw them, so that older licenses still verify.',
+  );
   addCreateVerb(app, commandContext);
   addUpdateVerb(app, commandContext);
   addListVerb(app, commandContext);

@@ -34,11 +34,11 @@ type UpdateOptions = Partial<Omit<CreateOptions, 'idempotencyKey'>> & {
 const EXAMPLE_ID = 'cus_01k8e7qk3vf2tb5s0w9m4x6ydz';
 
 export function registerCustomer(program: Command, commandContext: CommandContext): void {
-  const customer = addNoun(program, 'customer', {
-    group: 'Licenses:',
-    summary: 'customers',
-    description: 'The people and companies that own licenses. A license belongs to at most one customer.',
-  });
+  const customer = addNoun(
+    program,
+    'customer',
+    'The people and companies that own licenses. A license belongs to at most one customer.',
+  );
   addCreateVerb(customer, commandContext);
   addListVerb(customer, commandContext);
   addShowVerb(customer, commandContext);

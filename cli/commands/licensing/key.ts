@@ -20,12 +20,11 @@ import { addImportVerb } from './key-import.ts';
 import { addKeySecretVerbs } from './key-secrets.ts';
 
 export function registerKey(program: Command, commandContext: CommandContext): void {
-  const key = addNoun(program, 'key', {
-    group: 'Licenses:',
-    summary: 'license keys',
-    description:
-      'License keys. The hub stores a hash of a key only, and derives the key again from a secret to show it: `hubctl license key`.',
-  });
+  const key = addNoun(
+    program,
+    'key',
+    'License keys. The hub stores a hash of a key only, and derives the key again from a secret to show it: `hubctl license key`.',
+  );
   addIssueVerb(key, commandContext);
   addImportVerb(key, commandContext);
   addKeySecretVerbs(key, commandContext);

@@ -17,11 +17,7 @@ import { addRenewVerb, addUpdateVerb } from './license-terms.ts';
 const EXAMPLE_ID = 'lic_01k8e7qk3vf2tb5s0w9m4x6ydz';
 
 export function registerLicense(program: Command, commandContext: CommandContext): void {
-  const license = addNoun(program, 'license', {
-    group: 'Licenses:',
-    summary: 'issued licenses',
-    description: 'Issued licenses.',
-  });
+  const license = addNoun(program, 'license', 'Issued licenses.');
   addListVerb(license, commandContext);
   addShowVerb(license, commandContext);
   addLicenseKeyVerbs(license, commandContext);

@@ -7,12 +7,11 @@ import { PROFILE, PROFILE_COLUMNS, PROFILE_FIELDS, profileView } from '../../vie
 import * as json from '../../views/schema.ts';
 
 export function registerProfile(program: Command, { hub, out }: CommandContext): void {
-  const profile = addNoun(program, 'profile', {
-    group: 'Licenses:',
-    summary: 'limit profiles',
-    description:
-      'Named sets of limits that licenses of an app refer to. Clients without a license can read the profile named free.',
-  });
+  const profile = addNoun(
+    program,
+    'profile',
+    'Named sets of limits that licenses of an app refer to. Clients without a license can read the profile named free.',
+  );
 
   addVerb(profile, 'set', {
     summary: 'create a profile or replace its limits',

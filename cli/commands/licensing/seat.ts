@@ -10,11 +10,7 @@ import * as json from '../../views/schema.ts';
 
 export function registerSeat(program: Command, commandContext: CommandContext): void {
   const { hub, out } = commandContext;
-  const seat = addNoun(program, 'seat', {
-    group: 'Licenses:',
-    summary: 'seats of a license',
-    description: 'The machines that use a license.',
-  });
+  const seat = addNoun(program, 'seat', 'The machines that use a license.');
 
   const listing = addVerb(seat, 'list', {
     summary: 'list the seats of a license',

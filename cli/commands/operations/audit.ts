@@ -37,12 +37,11 @@ type ListOptions = ListingOptions & {
 };
 
 export function registerAudit(program: Command, commandContext: CommandContext): void {
-  const audit = addNoun(program, 'audit', {
-    group: 'Administration:',
-    summary: 'who changed what',
-    description:
-      'The log of all changes with the values before and after, and the verification that it is complete.',
-  });
+  const audit = addNoun(
+    program,
+    'audit',
+    'The log of all changes with the values before and after, and the verification that it is complete.',
+  );
   addListVerb(audit, commandContext);
   addVerifyVerb(audit, commandContext);
   addBeginChainVerb(audit, commandContext);

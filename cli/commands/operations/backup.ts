@@ -16,12 +16,11 @@ import {
 type CreateOptions = { out?: string; force?: boolean; passphraseFile?: string };
 
 export function registerBackup(program: Command, commandContext: CommandContext): void {
-  const backup = addNoun(program, 'backup', {
-    group: 'Administration:',
-    summary: 'encrypted backups of a hub',
-    description:
-      "A consistent snapshot of the hub's data and its key ring in one file, encrypted with a passphrase. Run it on the hub's machine with the settings of serve.",
-  });
+  const backup = addNoun(
+    program,
+    'backup',
+    "A consistent snapshot of the hub's data and its key ring in one file, encrypted with a passphrase. Run it on the hub's machine with the settings of serve.",
+  );
   addCreateVerb(backup, commandContext);
   addVerifyVerb(backup, commandContext);
   addRestoreVerb(backup, commandContext);

@@ -3,16 +3,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
-import { addVerb } from '../../command-help.ts';
+import { addCommand } from '../../command-help.ts';
 import { CliError, EXIT } from '../../errors/failure.ts';
 import * as json from '../../views/schema.ts';
 
 const CONSOLE_ADDRESS = json.object('ConsoleAddress', { console: json.text('where the console is') });
 
 export function registerConsole(program: Command, { target, out }: CommandContext): void {
-  addVerb(program, 'console', {
-    group: 'Running a hub:',
-    summary: 'open the console in a browser',
+  addCommand(program, 'console', {
     description:
       'Prints the address of the console, which shows sessions, callbacks, licenses, usage and the audit log in a browser. Sign in with a token: hubctl does not pass its own.',
     notes: [

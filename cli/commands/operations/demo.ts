@@ -1,7 +1,7 @@
 // hubctl demo: runs a hub with sample data and prints commands to try.
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
-import { addVerb } from '../../command-help.ts';
+import { addCommand } from '../../command-help.ts';
 import { usageError } from '../../errors/failure.ts';
 import { parsePort } from '../../parse/parse-number.ts';
 import { SETTINGS } from '../../serve/setting-table.ts';
@@ -9,9 +9,7 @@ import { addSettings, readSettings } from '../../serve/settings.ts';
 import { DEMO } from '../../views/operations/demo.ts';
 
 export function registerDemo(program: Command, commandContext: CommandContext): void {
-  const command = addVerb(program, 'demo', {
-    group: 'Running a hub:',
-    summary: 'run a hub with sample data',
+  const command = addCommand(program, 'demo', {
     description:
       'Runs a hub like serve, with the app demo, a license of three seats and simulated payment providers, and prints commands to try. A data directory keeps its license between runs.',
     notes: ['With --output json it prints one line when the hub is ready, and continues.'],

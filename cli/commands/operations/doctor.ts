@@ -1,7 +1,7 @@
 // hubctl doctor: finds problems of the hub on this machine and suggests fixes.
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
-import { addVerb } from '../../command-help.ts';
+import { addCommand } from '../../command-help.ts';
 import { CliError, EXIT } from '../../errors/failure.ts';
 import { addWatch, watchItems } from '../../output/watch-list.ts';
 import { addSettings } from '../../serve/settings.ts';
@@ -9,9 +9,7 @@ import { CHECK_RESULT, CHECK_RESULT_COLUMNS } from '../../views/operations/check
 import * as json from '../../views/schema.ts';
 
 export function registerDoctor(program: Command, commandContext: CommandContext): void {
-  const command = addVerb(program, 'doctor', {
-    group: 'Running a hub:',
-    summary: 'find problems of a hub and how to fix them',
+  const command = addCommand(program, 'doctor', {
     description:
       'Checks the configuration, the data directory, the keys and the secrets they encrypt, the database, dead and waiting callbacks, disabled endpoints, Redis, the clock and the running hub (its processes, tasks, sweep, orders, fees, events, endpoints, partitions, audit chain and certificate), with the settings of serve. Changes nothing. Starts a stopped embedded PostgreSQL for the duration of the checks. Exits 1 if a check failed.',
     examples: ['hubctl doctor --output json', 'hubctl doctor --watch --interval 10'],

@@ -11,11 +11,11 @@ const ROTATION = json.view('MasterKeyRotation', 'hub.payment.v1.ReencryptSecrets
 });
 
 export function registerMasterkey(program: Command, { hub, out }: CommandContext): void {
-  const masterkey = addNoun(program, 'masterkey', {
-    group: 'Administration:',
-    summary: 'the keys that encrypt secrets',
-    description: 'The master keys encrypt credentials and signing keys in the database.',
-  });
+  const masterkey = addNoun(
+    program,
+    'masterkey',
+    'The master keys encrypt credentials and signing keys in the database.',
+  );
 
   addVerb(masterkey, 'rotate', {
     summary: 'encrypt all secrets with the first master key',

@@ -31,12 +31,11 @@ export function registerMigration(
   program: Command,
   { options, out, progress, interruption }: CommandContext,
 ): void {
-  const migration = addNoun(program, 'migration', {
-    group: 'Administration:',
-    summary: 'the database schema',
-    description:
-      'Migrations of the database schema. Works directly on the database that serve uses with the same settings; no hub has to run. A hub migrates its schema when it starts: use this to migrate before that.',
-  });
+  const migration = addNoun(
+    program,
+    'migration',
+    'Migrations of the database schema. Works directly on the database that serve uses with the same settings; no hub has to run. A hub migrates its schema when it starts: use this to migrate before that.',
+  );
 
   const apply = addVerb(migration, 'apply', {
     summary: 'apply pending migrations',

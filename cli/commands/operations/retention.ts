@@ -32,11 +32,11 @@ const COLUMNS: readonly Column<PrunedView>[] = [
 ];
 
 export function registerRetention(program: Command, { hub, out, requireYes }: CommandContext): void {
-  const retention = addNoun(program, 'retention', {
-    group: 'Administration:',
-    summary: 'retention of callbacks, usage log and audit log',
-    description: 'Retention of the monthly data: callbacks, usage log and audit log.',
-  });
+  const retention = addNoun(
+    program,
+    'retention',
+    'Retention of the monthly data: callbacks, usage log and audit log.',
+  );
 
   addVerb(retention, 'prune', {
     summary: 'delete old months of callbacks, usage log and audit log',

@@ -1,14 +1,12 @@
 // hubctl serve: runs a hub until it receives a signal.
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
-import { addVerb } from '../../command-help.ts';
+import { addCommand } from '../../command-help.ts';
 import { addSettings, readSettings } from '../../serve/settings.ts';
 import { workerNumber } from '../../serve/workers/messages.ts';
 
 export function registerServe(program: Command, commandContext: CommandContext): void {
-  const command = addVerb(program, 'serve', {
-    group: 'Running a hub:',
-    summary: 'run a hub',
+  const command = addCommand(program, 'serve', {
     description:
       'Runs a hub until SIGTERM, SIGINT or SIGHUP: the public gateway, the internal port (RPC and /metrics) and, without DATABASE_URL, an embedded PostgreSQL in the data directory. With a certificate, SIGHUP reloads it instead. With more than one worker, several processes serve the same two ports, and the hub restarts a process that dies. The log goes to standard output or, with --log-file, to files: one JSON object per line.',
     examples: ['DATABASE_URL=postgres://hub@db/hub hubctl serve --host 0.0.0.0 --workers 4'],

@@ -2,14 +2,12 @@
 import { randomInt } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
-import { addVerb } from '../../command-help.ts';
+import { addCommand } from '../../command-help.ts';
 import { parseInteger, parsePort } from '../../parse/parse-number.ts';
 import { SIMULATOR } from '../../views/operations/simulator.ts';
 
 export function registerSimulate(program: Command, { out, streams }: CommandContext): void {
-  addVerb(program, 'simulate', {
-    group: 'Running a hub:',
-    summary: 'simulate the payment providers',
+  addCommand(program, 'simulate', {
     description:
       'Simulates the payment providers over HTTP until SIGTERM, SIGINT or SIGHUP, with a checkout page to pay, fail or cancel. It takes no real money and forgets its payments when it ends. Faults occur at random with --fault-rate, or on request through the control API.',
     notes: ['With --output json it prints one line when it is ready, and continues.'],

@@ -29,12 +29,11 @@ type CreateOptions = {
 };
 
 export function registerToken(program: Command, { hub, out, requireYes }: CommandContext): void {
-  const token = addNoun(program, 'token', {
-    group: 'Administration:',
-    summary: 'service tokens',
-    description:
-      'Service tokens authorize callers of the hub. The hub shows a token once, when it is created, and keeps only a hash.',
-  });
+  const token = addNoun(
+    program,
+    'token',
+    'Service tokens authorize callers of the hub. The hub shows a token once, when it is created, and keeps only a hash.',
+  );
 
   addVerb(token, 'create', {
     summary: 'create a token',

@@ -1,15 +1,13 @@
 // hubctl top: live throughput and latency.
 import { type Command, Option } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
-import { addVerb } from '../../command-help.ts';
+import { addCommand } from '../../command-help.ts';
 import { parseCount } from '../../parse/parse-number.ts';
 import { LOAD } from '../../views/operations/load.ts';
 
 export function registerTop(program: Command, commandContext: CommandContext): void {
   const { streams, out, progress } = commandContext;
-  addVerb(program, 'top', {
-    group: 'Running a hub:',
-    summary: 'live throughput and latency',
+  addCommand(program, 'top', {
     description:
       'Shows requests and provider calls with their rates and latencies, callbacks and sessions, queues, processes and the database. Runs until Ctrl-C on a terminal; prints one interval otherwise and with JSON.',
     notes: [

@@ -36,12 +36,11 @@ type ListOptions = FormatOptions & { app?: string; orderId?: string; state?: key
 type SampleOptions = { app?: string; kind?: Kind; language?: string };
 
 export function registerMail(program: Command, commandContext: CommandContext): void {
-  const mail = addNoun(program, 'mail', {
-    group: 'Orders:',
-    summary: 'mails to customers about their orders',
-    description:
-      'Mails to customers about their orders: license keys, or the confirmation of a renewal or of more seats. The hub sends them if HUB_SMTP_URL is set.',
-  });
+  const mail = addNoun(
+    program,
+    'mail',
+    'Mails to customers about their orders: license keys, or the confirmation of a renewal or of more seats. The hub sends them if HUB_SMTP_URL is set.',
+  );
   addListVerb(mail, commandContext);
   addShowVerb(mail, commandContext);
   addResendVerb(mail, commandContext);

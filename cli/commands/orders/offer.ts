@@ -37,12 +37,11 @@ type CreateOptions = TermOptions & {
 const EXAMPLE = 'photo-lab/pro';
 
 export function registerOffer(program: Command, commandContext: CommandContext): void {
-  const offer = addNoun(program, 'offer', {
-    group: 'Orders:',
-    summary: 'what customers can buy',
-    description:
-      'What customers can buy: new licenses of an app, the renewal of a license, or more seats for one. `hubctl session create --offer` sells an offer.',
-  });
+  const offer = addNoun(
+    program,
+    'offer',
+    'What customers can buy: new licenses of an app, the renewal of a license, or more seats for one. `hubctl session create --offer` sells an offer.',
+  );
   addCreateVerb(offer, commandContext);
   addListVerb(offer, commandContext);
   addShowVerb(offer, commandContext);

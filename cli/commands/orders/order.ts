@@ -15,12 +15,11 @@ import { printOrder } from './print-order.ts';
 type ListOptions = FilterOptions & FormatOptions & { readonly state?: keyof typeof ORDER_STATES };
 
 export function registerOrder(program: Command, commandContext: CommandContext): void {
-  const order = addNoun(program, 'order', {
-    group: 'Orders:',
-    summary: 'what paid sessions bought',
-    description:
-      'What paid sessions bought. The payment of a session with an offer makes one order, which issues or changes licenses. An order that the hub cannot fulfill is blocked; the payment stands. When the payment is refunded in full or reversed, the order is refunded.',
-  });
+  const order = addNoun(
+    program,
+    'order',
+    'What paid sessions bought. The payment of a session with an offer makes one order, which issues or changes licenses. An order that the hub cannot fulfill is blocked; the payment stands. When the payment is refunded in full or reversed, the order is refunded.',
+  );
   addListVerb(order, commandContext);
   addShowVerb(order, commandContext);
   addRetryVerb(order, commandContext);

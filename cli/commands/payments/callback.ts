@@ -30,11 +30,11 @@ const EXAMPLE_ID = 'cb_01k8e7v0c5eaxbgqm2tq1h9n3r';
 
 export function registerCallback(program: Command, commandContext: CommandContext): void {
   const { hub, out } = commandContext;
-  const callback = addNoun(program, 'callback', {
-    group: 'Payments:',
-    summary: 'callbacks of payment providers',
-    description: 'Journaled callbacks of payment providers and their results.',
-  });
+  const callback = addNoun(
+    program,
+    'callback',
+    'Journaled callbacks of payment providers and their results.',
+  );
 
   const listing = addVerb(callback, 'list', {
     summary: 'list callbacks',

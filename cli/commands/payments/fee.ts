@@ -23,12 +23,11 @@ import * as json from '../../views/schema.ts';
 import { addAuditVerb, fitFeeRule } from './fee-audit.ts';
 
 export function registerFee(program: Command, commandContext: CommandContext): void {
-  const fee = addNoun(program, 'fee', {
-    group: 'Payments:',
-    summary: 'fee rules',
-    description:
-      'Fee rules for payments. A rule has versions: a settled payment keeps the version that charged it.',
-  });
+  const fee = addNoun(
+    program,
+    'fee',
+    'Fee rules for payments. A rule has versions: a settled payment keeps the version that charged it.',
+  );
   addAddVerb(fee, commandContext);
   addListVerb(fee, commandContext);
   addRetireVerb(fee, commandContext);

@@ -6,11 +6,7 @@ import { GATEWAY, GATEWAY_COLUMNS, gatewayView } from '../../views/payments/gate
 import * as json from '../../views/schema.ts';
 
 export function registerGateway(program: Command, { hub, out }: CommandContext): void {
-  const gateway = addNoun(program, 'gateway', {
-    group: 'Payments:',
-    summary: 'kinds of payment providers',
-    description: 'The payment providers that the hub supports.',
-  });
+  const gateway = addNoun(program, 'gateway', 'The payment providers that the hub supports.');
 
   addVerb(gateway, 'list', {
     summary: 'list the gateways',

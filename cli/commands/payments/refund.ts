@@ -21,12 +21,11 @@ type ListOptions = ListingOptions & {
 const EXAMPLE_ID = 'rfd_01k8e7qk3vf2tb5s0w9m4x6ydz';
 
 export function registerRefund(program: Command, commandContext: CommandContext): void {
-  const refund = addNoun(program, 'refund', {
-    group: 'Payments:',
-    summary: 'refunds and disputes',
-    description:
-      'Refunds of payments, including those that somebody made at the provider, and disputes. `session refund` makes a refund.',
-  });
+  const refund = addNoun(
+    program,
+    'refund',
+    'Refunds of payments, including those that somebody made at the provider, and disputes. `session refund` makes a refund.',
+  );
   addListVerb(refund, commandContext);
   addShowVerb(refund, commandContext);
   addResolveVerb(refund, commandContext);

@@ -71,11 +71,11 @@ type ListOptions = ListingOptions & {
 const EXAMPLE_ID = 'chs_01k8e7qk3vf2tb5s0w9m4x6ydz';
 
 export function registerSession(program: Command, commandContext: CommandContext): void {
-  const session = addNoun(program, 'session', {
-    group: 'Payments:',
-    summary: 'charge sessions',
-    description: 'Attempts to charge a customer through the hosted checkout of a payment provider.',
-  });
+  const session = addNoun(
+    program,
+    'session',
+    'Attempts to charge a customer through the hosted checkout of a payment provider.',
+  );
   addCreateVerb(session, commandContext);
   addListVerb(session, commandContext);
   addShowVerb(session, commandContext);

@@ -63,11 +63,11 @@ function slotOptions({
 }
 
 export function registerSlot(program: Command, commandContext: CommandContext): void {
-  const slot = addNoun(program, 'slot', {
-    group: 'Payments:',
-    summary: 'payment slots',
-    description: 'Accounts at payment providers. Their credentials are encrypted and never shown again.',
-  });
+  const slot = addNoun(
+    program,
+    'slot',
+    'Accounts at payment providers. Their credentials are encrypted and never shown again.',
+  );
   addAddVerb(slot, commandContext);
   addListVerb(slot, commandContext);
   addShowVerb(slot, commandContext);

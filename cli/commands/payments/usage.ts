@@ -16,12 +16,11 @@ import { addReconcileVerb } from './usage-reconcile.ts';
 
 export function registerUsage(program: Command, commandContext: CommandContext): void {
   const { hub, out } = commandContext;
-  const usage = addNoun(program, 'usage', {
-    group: 'Payments:',
-    summary: 'the log of payments',
-    description:
-      'One entry of kind payment for each paid session, with its fees. Refunds, reversals, and payments after a reversal, are separate entries; refunded and reversed amounts are negative.',
-  });
+  const usage = addNoun(
+    program,
+    'usage',
+    'One entry of kind payment for each paid session, with its fees. Refunds, reversals, and payments after a reversal, are separate entries; refunded and reversed amounts are negative.',
+  );
 
   const listing = addVerb(usage, 'list', {
     summary: 'list the usage log',

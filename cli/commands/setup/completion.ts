@@ -1,14 +1,12 @@
 // hubctl completion: prints a completion script for a shell.
 import { Argument, type Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
-import { addVerb } from '../../command-help.ts';
+import { addCommand } from '../../command-help.ts';
 import { completionScript, SHELLS, type Shell } from '../../completion/scripts.ts';
 import { usageError } from '../../errors/failure.ts';
 
 export function registerCompletion(program: Command, { out }: CommandContext): void {
-  addVerb(program, 'completion', {
-    group: 'hubctl itself:',
-    summary: 'print a completion script',
+  addCommand(program, 'completion', {
     description:
       'Prints a script that completes commands, options and their values in a shell. It asks the hub for names and ids, and offers none if the hub does not answer within a second.',
     examples: [

@@ -23,12 +23,11 @@ import {
 import * as json from '../../views/schema.ts';
 
 export function registerContext(program: Command, commandContext: CommandContext): void {
-  const context = addNoun(program, 'context', {
-    group: 'hubctl itself:',
-    summary: 'hubs by name',
-    description:
-      'Named connections to hubs. The context local always exists: the hub on this machine, found by its data directory.',
-  });
+  const context = addNoun(
+    program,
+    'context',
+    'Named connections to hubs. The context local always exists: the hub on this machine, found by its data directory.',
+  );
   addListVerb(context, commandContext);
   addAddVerb(context, commandContext);
   addUseVerb(context, commandContext);

@@ -1,11 +1,9 @@
 // hubctl help: the help of a command.
 import type { Command } from 'commander';
-import { addVerb } from '../../command-help.ts';
+import { addCommand } from '../../command-help.ts';
 
 export function registerHelp(program: Command): void {
-  addVerb(program, 'help', {
-    group: 'hubctl itself:',
-    summary: 'print help for a command',
+  addCommand(program, 'help', {
     description: 'Prints the help of a command, like --help.',
     examples: ['hubctl help license revoke'],
     prints: { other: 'The help, as text.' },

@@ -62,6 +62,21 @@ export function otherKind(field: string, value: string): string | undefined {
   return noun && `this is the id of ${noun}: see \`hubctl ${command}\``;
 }
 
+/** The error text for a secret given instead of an id, without the secret; undefined for other text. */
+export function secretKind(value: string): string | undefined {
+  const text = value.trim();
+  const [, hint] = LICENSE_KEY.exec(text) ?? [];
+  if (hint !== undefined) {
+    return `this is a license key: give the id that \`hubctl license list --hint ${hint.toUpperCase()}\` shows`;
+  }
+  if (text.startsWith('hub_')) return 'this is a token: give the id that `hubctl token list` shows';
+  if (text.startsWith('whsec_')) return 'this is a secret: give the id that `hubctl endpoint list` shows';
+  return undefined;
+}
+
+/** Five groups of five symbols; the last is the hint. */
+const LICENSE_KEY = /^(?:[0-9A-Z]{5}[\s-]*){4}([0-9A-Z]{5})$/i;
+
 /**
  * The canonical form of an id in capitals or with spaces; undefined if it is canonical already or not of this
  * kind. A merchant's transaction id has the symbols of the session's id.

@@ -3,7 +3,7 @@ import type { FieldPath } from '@bufbuild/protovalidate/gen/buf/validate/validat
 import { ViolationsSchema } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { type ErrorDetail, ErrorDetailSchema } from '../../gen/hub/error/v1/error_pb.ts';
-import { listedBy, otherKind } from '../completion/id-kinds.ts';
+import { listedBy, otherKind, secretKind } from '../completion/id-kinds.ts';
 import type { Target } from '../connect/target.ts';
 import { type Given, innermostOf } from '../parse/field-names.ts';
 import type { ErrorContext, Failure, FieldError } from './error-document.ts';
@@ -86,6 +86,8 @@ function about({ code, rawMessage }: ConnectError, field: string, { name, isOpti
   if (code !== Code.NotFound || typeof value !== 'string' || rawMessage.includes(JSON.stringify(value))) {
     return `${name}: ${rawMessage}`;
   }
+  const secret = secretKind(value);
+  if (secret !== undefined) return `${name}: ${secret}`;
   const kind = innermostOf(field);
   const list = listedBy(kind);
   const said = otherKind(kind, value) ?? (list ? `${rawMessage}: see \`hubctl ${list}\`` : rawMessage);

@@ -5,6 +5,7 @@ import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
 import { requireField } from '../../connect/require-field.ts';
 import type { Output } from '../../output/output.ts';
+import { canPrompt } from '../../parse/confirm.ts';
 import { yesOption } from '../../parse/shared-options.ts';
 import { ENDPOINT, ENDPOINT_FIELDS, endpointView, REMOVED_ENDPOINT } from '../../views/events/endpoint.ts';
 
@@ -14,18 +15,20 @@ export function addDisableVerb(endpoint: Command, commandContext: CommandContext
   addVerb(endpoint, 'disable', {
     summary: 'stop all deliveries to an endpoint',
     description:
-      'Stops all deliveries to an endpoint. The endpoint does not receive the events of changes that are made while it is disabled. Pending deliveries continue when you enable it. Asks for confirmation; without a terminal it requires --yes.',
+      'Stops all deliveries to an endpoint. The endpoint does not receive the events of changes that are made while it is disabled. Pending deliveries continue when you enable it. At a terminal it asks for confirmation.',
     examples: [`hubctl endpoint disable ${EXAMPLE_ID} --reason "the shop moves" --yes`],
     prints: { document: ENDPOINT },
   })
     .argument('<endpointId>', 'the endpoint, whe_…')
-    .requiredOption('--reason <text>', 'reason, kept in the audit log')
+    .option('--reason <text>', 'reason, kept in the audit log', 'no reason given')
     .addOption(yesOption())
     .action(async (endpointId: string, { reason, yes }: { reason: string; yes?: true }) => {
+      // Unlike a revocation it can be undone, and the missed events can be replayed: programs need no --yes.
+      const isConfirmed = yes || !canPrompt(commandContext.streams);
       const question = async () =>
         `Disable ${await nameOf(commandContext, endpointId)}? It misses events until you enable it.`;
       await commandContext.requireYes({
-        yes,
+        yes: isConfirmed,
         verb: 'disable',
         question,
         otherwise: 'Nothing was disabled.',

@@ -148,12 +148,13 @@ describe('hubctl endpoint', function () {
     expect(endpoints[0]).to.include({ endpointId });
   });
 
-  it('disables with a reason and a confirmation, enables, and removes', async () => {
+  it('disables with nothing but the id', async () => {
     const { endpointId } = await add('--event', '*');
-    const unasked = await run('disable', endpointId, '--reason', 'the shop moves');
-    expect(unasked).to.include({ code: 2, stdout: '' });
-    expect(unasked.stderr).to.contain('--yes');
-    expect((await run('disable', endpointId, '--yes')).stderr).to.contain('--reason');
+    expect(await json('disable', endpointId)).to.include({ endpointId, disabledReason: 'no reason given' });
+  });
+
+  it('disables with a reason, enables, and removes after a confirmation', async () => {
+    const { endpointId } = await add('--event', '*');
     const disabled = await json('disable', endpointId, '--reason', 'the shop moves', '--yes');
     expect(disabled).to.include({ disabledReason: 'the shop moves' }).and.have.property('disabledAt');
     expect((await run('list')).stdout).to.match(

@@ -79,6 +79,19 @@ describe('hubctl with invalid input', function () {
     });
   });
 
+  it('says what a secret is that is given instead of an id, and does not repeat it', async () => {
+    const wrong =
+      '1 licenseId: this is a license key: give the id that `hubctl license list --hint 1XPN6` shows';
+    await cases({
+      'license show MXRR3-RRQ14-MJJ7W-M3ZP1-1XPN6': wrong,
+      'license update mxrr3rrq14mjj7wm3zp11xpn6 --seats 2': wrong,
+      'token revoke hub_01m8955etvecstwsdy2gb3d208_b4PcgpNhp --yes':
+        '1 tokenId: this is a token: give the id that `hubctl token list` shows',
+      'endpoint show whsec_b4PcgpNhp':
+        '1 endpointId: this is a secret: give the id that `hubctl endpoint list` shows',
+    });
+  });
+
   it('lists all missing options, and refers to the help', async () => {
     await cases({
       'slot add a':

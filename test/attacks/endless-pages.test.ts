@@ -53,7 +53,8 @@ describe('attack: endless pages', function () {
     const adapter = connectNodeAdapter({
       routes: ({ service }) => {
         service(LicenseAdminService, {
-          listApps: () => page((full) => ({ apps: some(full, { slug: 'demo', createdAt: at }) })),
+          listApps: () =>
+            page((full) => ({ apps: some(full, { slug: 'demo', createdAt: at, defaultTerms: {} }) })),
           listLicenses: () =>
             page((full) => ({
               licenses: some(full, {

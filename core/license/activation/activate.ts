@@ -97,16 +97,26 @@ export function createActivate(options: ActivateOptions) {
     throw overloaded();
   };
 
-  return async ({ licenseKey, ...machine }: ActivateRequest): Promise<Activation> => {
+  let running = 0;
+  const activate = async ({ licenseKey, ...machine }: ActivateRequest): Promise<Activation> => {
     for (const keyHash of await hashTypedKey(licenseKey)) {
       const seated = await seat({ keyHash, ...machine });
       if (seated === undefined) continue;
       const { privateKey, publicKeyPem } = await signingKeys.get(seated.license.kid);
-      const license = signLicense(contentOf(seated, machine.machineFingerprint), privateKey);
+      const content = contentOf(seated, machine.machineFingerprint);
+      const license = await signLicense(content, privateKey, running > 1 ? 'pool' : 'main');
       metrics.activations.inc();
       return { license, publicKeyPem };
     }
     throw licenseKeyUnknown(licenseKey);
+  };
+  return async (request: ActivateRequest): Promise<Activation> => {
+    running += 1;
+    try {
+      return await activate(request);
+    } finally {
+      running -= 1;
+    }
   };
 }
 

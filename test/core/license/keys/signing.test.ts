@@ -1,6 +1,7 @@
 // Signed licenses: their members, and the content that is refused. Verification is tested in verify/.
 
-import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, verify } from 'node:crypto';
+import canonicalize from 'canonicalize';
 import { expect } from 'chai';
 import { type LicenseContent, signLicense } from '../../../../core/license/keys/signing.ts';
 import { generateSigningKey } from '../../../../core/license/keys/signing-key.ts';
@@ -19,25 +20,30 @@ function newPrivateKey(): KeyObject {
   return createPrivateKey({ key: generateSigningKey().privateKeyPkcs8, format: 'der', type: 'pkcs8' });
 }
 
-function expectRefusal(content: object, key: KeyObject, named: string): void {
-  expect(() => signLicense(content as LicenseContent, key), named).to.throw(TypeError, named);
+async function expectRefusal(content: object, key: KeyObject, named: string): Promise<void> {
+  const failure = await signLicense(content as LicenseContent, key).catch((error: unknown) => error);
+  expect(failure, named).to.be.instanceOf(TypeError).with.property('message').that.includes(named);
 }
 
 describe('signed license', () => {
   const privateKey = newPrivateKey();
 
-  it('is the content with the algorithm and a 64-byte signature in base64url', () => {
-    const { signature, ...unsigned } = signLicense(CONTENT, privateKey);
+  it('is the content with the algorithm and a 64-byte signature in base64url', async () => {
+    const { signature, ...unsigned } = await signLicense(CONTENT, privateKey);
     expect(unsigned).to.deep.equal({ ...CONTENT, alg: 'ES256' });
     expect(signature).to.match(/^[A-Za-z0-9_-]{86}$/);
     expect(Buffer.from(signature, 'base64url')).to.have.length(64);
   });
 
-  it('has no members for unset values', () => {
-    expect(signLicense(CONTENT, privateKey)).to.have.all.keys(...Object.keys(CONTENT), 'alg', 'signature');
+  it('has no members for unset values', async () => {
+    expect(await signLicense(CONTENT, privateKey)).to.have.all.keys(
+      ...Object.keys(CONTENT),
+      'alg',
+      'signature',
+    );
   });
 
-  it('keeps every optional member', () => {
+  it('keeps every optional member', async () => {
     const content: LicenseContent = {
       ...CONTENT,
       customer: 'Ada',
@@ -45,7 +51,7 @@ describe('signed license', () => {
       expiresAt: '2027-01-02T03:04:05.678Z',
       leaseExpiresAt: '2026-02-02T03:04:05.678Z',
     };
-    expect(signLicense(content, privateKey)).to.deep.include(content);
+    expect(await signLicense(content, privateKey)).to.deep.include(content);
   });
 
   for (const [what, value] of Object.entries({
@@ -55,47 +61,56 @@ describe('signed license', () => {
     'not a number': Number.NaN,
     infinity: Number.POSITIVE_INFINITY,
   })) {
-    it(`is refused if a limit is ${what}`, () => {
-      expectRefusal({ ...CONTENT, limits: { projects: value } }, privateKey, 'limits.projects');
+    it(`is refused if a limit is ${what}`, async () => {
+      await expectRefusal({ ...CONTENT, limits: { projects: value } }, privateKey, 'limits.projects');
     });
   }
 
   for (const name of ['9', '', 'größe', '__proto__', 'a\ud800']) {
-    it(`is refused if a limit is named ${JSON.stringify(name)}`, () => {
+    it(`is refused if a limit is named ${JSON.stringify(name)}`, async () => {
       const limits = Object.fromEntries([[name, 1]]);
-      expectRefusal({ ...CONTENT, limits }, privateKey, 'is not a name');
+      await expectRefusal({ ...CONTENT, limits }, privateKey, 'is not a name');
     });
   }
 
-  it('is refused if a text contains a lone surrogate', () => {
+  it('is refused if a text contains a lone surrogate', async () => {
     for (const customer of ['\ud83d', 'x\ude00', '\ude00\ud83d']) {
-      expectRefusal({ ...CONTENT, customer }, privateKey, 'customer');
+      await expectRefusal({ ...CONTENT, customer }, privateKey, 'customer');
     }
   });
 
-  it('is refused if an optional member is null or undefined instead of absent', () => {
+  it('is refused if an optional member is null or undefined instead of absent', async () => {
     for (const member of ['customer', 'limits', 'expiresAt', 'leaseExpiresAt']) {
       for (const value of [null, undefined]) {
-        expectRefusal({ ...CONTENT, [member]: value }, privateKey, member);
+        await expectRefusal({ ...CONTENT, [member]: value }, privateKey, member);
       }
     }
   });
 
-  it('is refused if a time is not in UTC with milliseconds', () => {
+  it('is refused if a time is not in UTC with milliseconds', async () => {
     for (const time of [
       '2026-01-02T03:04:05Z',
       '2026-01-02T03:04:05.678+01:00',
       '+010000-01-01T00:00:00.000Z',
     ]) {
-      expectRefusal({ ...CONTENT, expiresAt: time }, privateKey, 'expiresAt');
+      await expectRefusal({ ...CONTENT, expiresAt: time }, privateKey, 'expiresAt');
     }
   });
 
-  it('is refused with another kind of key', () => {
+  it('is refused with another kind of key', async () => {
     const others = [
       generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey,
       generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey,
     ];
-    for (const key of others) expectRefusal(CONTENT, key, 'P-256');
+    for (const key of others) await expectRefusal(CONTENT, key, 'P-256');
+  });
+
+  it('verifies if a thread of the pool has signed it, and is refused there with another kind of key', async () => {
+    const { signature, ...unsigned } = await signLicense(CONTENT, privateKey, 'pool');
+    const key = { key: createPublicKey(privateKey), dsaEncoding: 'ieee-p1363' } as const;
+    const bytes = Buffer.from(canonicalize(unsigned) ?? '');
+    expect(verify('sha256', bytes, key, Buffer.from(signature, 'base64url'))).to.equal(true);
+    const other = generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey;
+    expect(await signLicense(CONTENT, other, 'pool').catch(String)).to.include('P-256');
   });
 });

@@ -9,9 +9,11 @@ import { isInstalled, openssl, webCrypto } from './verifiers.ts';
 const { publicKeyPem, privateKeyPkcs8 } = generateSigningKey();
 const privateKey = createPrivateKey({ key: privateKeyPkcs8, format: 'der', type: 'pkcs8' });
 const names = Object.keys(SAMPLE_LICENSES);
-const signed = Object.values(SAMPLE_LICENSES).map((content) => signLicense(content, privateKey));
+const signed = await Promise.all(
+  Object.values(SAMPLE_LICENSES).map((content) => signLicense(content, privateKey)),
+);
 
-const license = signLicense(
+const license = await signLicense(
   {
     licenseId: 'lic_01kxyz0000e0r9m5r1c2q3s4t5',
     app: 'paintbox',

@@ -2,13 +2,15 @@ import { type Client, Code, ConnectError, createClient } from '@connectrpc/conne
 import { expect } from 'chai';
 import { Role } from '../../../gen/hub/access/v1/access_pb.ts';
 import { TokenService } from '../../../gen/hub/access/v1/token_service_pb.ts';
-import { DeliveryState } from '../../../gen/hub/event/v1/event_pb.ts';
+import { type Delivery, DeliveryState } from '../../../gen/hub/event/v1/event_pb.ts';
 import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
+import { dumpOf } from '../../support/hub/canaries.ts';
 import { startHub, type TestHub, transportTo } from '../../support/hub/hub.ts';
 import { createApp, issueLicense } from '../../support/hub/license.ts';
 import { activate, deactivate } from '../../support/network/rest.ts';
 import { startWebhookReceiver, type WebhookReceiver } from '../../support/network/webhook-receiver.ts';
 import { until } from '../../support/until.ts';
+import { eventsOf, untilDelivery } from './event-scene.ts';
 
 describe('events', () => {
   let hub: TestHub;
@@ -76,6 +78,19 @@ describe('events', () => {
     const { licenseKey } = await issueLicense(hub.admin, { app });
     await untilReceived(1);
     expect(receiver.received[0]?.event.data).to.include({ licenseKey });
+  });
+
+  it('do not store an answer that may repeat the license key', async () => {
+    const app = await createApp(hub.admin);
+    receiver.answer = ({ body }, response) => void response.writeHead(200).end(body);
+    const { endpointId } = await addEndpoint({ apps: [app], includeKeys: true });
+    const { licenseId, licenseKey } = await issueLicense(hub.admin, { app });
+    const [issued] = await eventsOf(events, licenseId, 1);
+    const isDelivered = ({ state }: Delivery) => state === DeliveryState.DELIVERED;
+    const of = { eventId: issued?.eventId ?? '', endpointId };
+    const delivery = await untilDelivery(events, of, isDelivered, 'the license is delivered');
+    expect(delivery).to.include({ responseStatus: 200, responseBody: '' });
+    expect(await dumpOf(hub.databaseUrl)).not.to.contain(licenseKey);
   });
 
   it('are streamed to a token of an app only with that app', async () => {

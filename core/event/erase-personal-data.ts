@@ -4,7 +4,8 @@ import { takeLock } from '../storage/hub-lock.ts';
 
 /**
  * Erases the stored data of the customer's events, and the answers of endpoints, which may repeat the data. Later
- * deliveries contain the erased object. A request in progress is not aborted.
+ * deliveries contain the erased object. A request in progress is not aborted, but its claim is lost: the answer is not
+ * stored, and the event is delivered again.
  */
 export const eraseEvents: ErasePersonalData = async (client, { id, emails }) => {
   // The transaction that numbers events reads objects before it stores them. Wait for its end.
@@ -31,8 +32,10 @@ export const eraseEvents: ErasePersonalData = async (client, { id, emails }) => 
              select e.id from objects o cross join lateral (
                select id from event where object_id = o.id offset 0) e
            ), answered as (
-             update event_delivery set response_body = null
-             where event_id = any(array(select id from found)) and response_body is not null
+             update event_delivery
+             set response_body = null,
+                 next_attempt_at = case when state = 'pending' then next_attempt_at + interval '1 millisecond' end
+             where event_id = any(array(select id from found)) and (response_body is not null or state = 'pending')
            ), erased as (
              delete from event_data where event_id = any(array(select id from found)) returning 1
            )

@@ -2,7 +2,7 @@ import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import pg from 'pg';
 import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
-import { DeliveryState } from '../../../gen/hub/event/v1/event_pb.ts';
+import { type Delivery, DeliveryState } from '../../../gen/hub/event/v1/event_pb.ts';
 import { type Canaries, createCanaries, dumpOf } from '../../support/hub/canaries.ts';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
 import { issueLicense } from '../../support/hub/license.ts';
@@ -17,7 +17,14 @@ import {
 import { startWebhookReceiver, type WebhookReceiver } from '../../support/network/webhook-receiver.ts';
 import { query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
-import { addEndpoint, type EventClient, eventClient, eventsOf, RECEIVER_SETTINGS } from './event-scene.ts';
+import {
+  addEndpoint,
+  type EventClient,
+  eventClient,
+  eventsOf,
+  RECEIVER_SETTINGS,
+  untilDelivery,
+} from './event-scene.ts';
 
 describe('the events of an erased customer', function () {
   this.timeout(60_000);
@@ -118,6 +125,24 @@ describe('the events of an erased customer', function () {
     expect(last?.event.data).to.include({ customerId, name: '' });
     expect(last?.event.data['erasedAt']).to.be.a('string');
     expect(canaries.found(last?.body ?? '')).to.deep.equal([]);
+  });
+
+  it('contain none of the erased values if an endpoint answers after the erasure', async () => {
+    const answers: (() => void)[] = [];
+    receiver.answer = ({ body }, response) => void answers.push(() => response.writeHead(200).end(body));
+    const { endpointId } = await addEndpoint(events, receiver.url, { events: ['customer.created'] });
+    const { customerId } = await createCustomer();
+    await until(() => answers.length === 1, 'the endpoint has received the event');
+    await erase(customerId);
+    receiver.answer = () => 204;
+    answers[0]?.();
+    const { customerId: later } = await createCustomer();
+    const [created] = await eventsOf(events, later, 1);
+    const of = { eventId: created?.eventId ?? '', endpointId };
+    const isDelivered = ({ state }: Delivery) => state === DeliveryState.DELIVERED;
+    await untilDelivery(events, of, isDelivered, 'a later event is delivered');
+    await erase(later);
+    expect(await personalValues()).to.deep.equal([]);
   });
 
   it('contain none of the erased values if the sequencer numbers them during the erasure', async () => {

@@ -1,6 +1,7 @@
 // Imports the licenses of a file: reads it, sends it to the hub in pieces, and reports the errors by line.
+import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
-import { text as readAll } from 'node:stream/consumers';
+import { buffer as readAll } from 'node:stream/consumers';
 import { create, toBinary } from '@bufbuild/protobuf';
 import {
   ImportedLicenseSchema,
@@ -39,7 +40,7 @@ export async function importKeys(
   const { out } = commandContext;
   const from = path === '-' ? 'standard input' : path;
   const profile = options.source && PROFILES[options.source];
-  const table = readTable(await readInput(commandContext, path), from);
+  const table = readTable(decode(await readInput(commandContext, path), from), from);
   const { licenses, errors } = readLicenses(table, { profile, mapped: options.map ?? {} });
   // With errors of its own, the file is only checked for more.
   const dryRun = options.dryRun === true || errors.length > 0;
@@ -66,14 +67,23 @@ function resultFields(dryRun: boolean): readonly Column<Result>[] {
   ];
 }
 
-async function readInput({ streams }: CommandContext, path: string): Promise<string> {
+async function readInput({ streams }: CommandContext, path: string): Promise<Buffer> {
   if (path === '-') return readAll(streams.stdin);
   try {
-    return await readFile(path, 'utf8');
+    return await readFile(path);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     throw usageError(`${path} cannot be read (${code}).`);
   }
+}
+
+/** Other encodings would import names with replacement characters. */
+function decode(bytes: Buffer, from: string): string {
+  if (isUtf8(bytes)) return bytes.toString();
+  // A line feed is never a part of another character in UTF-8.
+  const lines = bytes.toString('latin1').split('\n');
+  const line = lines.findIndex((each) => !isUtf8(Buffer.from(each, 'latin1'))) + 1;
+  throw usageError(`${from}, line ${line}: this is not UTF-8. Save the file as UTF-8.`);
 }
 
 /** A message of the stream is at most this large, which the hub accepts. */

@@ -17,7 +17,7 @@ describe('hubctl key import', function () {
   let hub: TestHub;
   let dir: string;
   const env = () => ({ HUBCTL_SERVER: hub.rpcUrl, HUBCTL_TOKEN: hub.token });
-  const importText = async (content: string, ...args: string[]) => {
+  const importText = async (content: string | Buffer, ...args: string[]) => {
     const file = join(dir, `${randomUUID()}.csv`);
     await writeFile(file, content);
     return hubctlHere(['key', 'import', '--app', app, file, ...args], env());
@@ -106,6 +106,17 @@ describe('hubctl key import', function () {
     expect((await importText('seats\n1\n')).stderr).to.include('No column has the license keys.');
     expect((await importText('licenseKey\n"open\n')).code).to.equal(2);
     expect((await importText('')).code).to.equal(2);
+  });
+
+  it('refuses a file that is not UTF-8, and names the line', async () => {
+    const file = `licenseKey,customer\n${app}-0000-0000-0001,Ada\n${app}-0000-0000-0002,André\n`;
+    const latin1 = await importText(Buffer.from(file, 'latin1'));
+    expect(latin1.code).to.equal(2);
+    expect(latin1.stderr).to.include('line 3: this is not UTF-8.');
+    const utf16 = await importText(Buffer.from(`\uFEFF${file}`, 'utf16le'));
+    expect(utf16.stderr).to.include('line 1: this is not UTF-8.');
+    expect(await licenses()).to.have.length(0);
+    expect((await importText(file)).code).to.equal(0);
   });
 
   it('imports nothing in a dry run', async () => {

@@ -46,6 +46,7 @@ export function readLicenses(
 
 type Column = {
   readonly place: number;
+  readonly name: string;
   readonly field: string;
   readonly read: NonNullable<ReturnType<typeof fieldFor>>;
   readonly convert: (cell: string) => string;
@@ -70,14 +71,30 @@ function resolveColumns(
     if (rule.field === IGNORED) return [];
     const read = fieldFor(rule.field);
     if (read === undefined) throw usageError(`--map: there is no field ${rule.field}. ${KNOWN}`);
-    return [{ place, field: rule.field, read, convert: rule.convert ?? ((cell) => cell) }];
+    return [{ place, name, field: rule.field, read, convert: rule.convert ?? ((cell) => cell) }];
   });
   if (unknown.length > 0) {
     const names = unknown.map((name) => `"${name}"`).join(', ');
     const example = `--map "${unknown[0]}=metadata.NAME", or "${unknown[0]}=${IGNORED}" to ignore it`;
     throw usageError(`The file has columns that the hub does not know: ${names}. Add ${example}. ${KNOWN}`);
   }
+  // A profile may have several columns for a field.
+  if (profile === undefined) requireOneColumnEach(columns);
   return columns;
+}
+
+/** The values of several columns are combined. */
+const COMBINED: readonly string[] = ['features', 'limits', 'revoked'];
+
+/** @throws CliError (usage) if two columns set the same field: the later one would win */
+function requireOneColumnEach(columns: readonly Column[]): void {
+  for (const [index, { name, field }] of columns.entries()) {
+    const other = columns.slice(0, index).find((each) => each.field === field);
+    if (other === undefined || COMBINED.includes(field)) continue;
+    throw usageError(
+      `The columns "${other.name}" and "${name}" both set ${field}. Rename one, or ignore it: --map COLUMN=-.`,
+    );
+  }
 }
 
 function ruleFor(

@@ -119,6 +119,16 @@ describe('hubctl key import', function () {
     expect((await importText(file)).code).to.equal(0);
   });
 
+  it('refuses two columns for the same field, of which one would be lost', async () => {
+    const file = `licenseKey,customer,Client\n${app}-0000-0000-0001,Ada,Grace\n`;
+    const { code, stderr } = await importText(file, '--map', 'Client=customer');
+    expect(code).to.equal(2);
+    expect(stderr).to.include('The columns "customer" and "Client" both set customer.');
+    expect((await importText(file, '--map', 'Client=customer', '--map', 'customer=-')).code).to.equal(0);
+    const [license] = await licenses();
+    expect(license?.customer).to.equal('Grace');
+  });
+
   it('imports nothing in a dry run', async () => {
     const { code, stdout } = await importText(`licenseKey\n${app}-0000-0000-0001\n`, '--dry-run');
     expect(code).to.equal(0);

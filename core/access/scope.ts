@@ -18,7 +18,8 @@ import type { Scope } from './entities.ts';
 
 /**
  * Finds the slug of the app, or the name of the slot, that owns a resource. Takes any text; undefined if
- * there is no such resource, or no owner. A customer has several owners: the result is one of `among`, if any is.
+ * there is no such resource, or no owner. A customer has several owners: the result is one of `among`, if any
+ * is.
  */
 export type FindOwner = Readonly<
   Record<OwnedResource, (value: string, among: readonly string[]) => Promise<string | undefined>>

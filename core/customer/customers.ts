@@ -76,9 +76,10 @@ export function createCustomers({ db, sealer, clock }: CustomersOptions) {
     },
 
     /**
-     * Replaces the personal data by the result of `change`. Without a difference, records nothing. If the name equals
-     * the email, a new email also becomes the name.
-     * @throws HubError `customer_unknown`, `customer_erased`, `external_ref_taken`, and the errors of `change`
+     * Replaces the personal data by the result of `change`. Without a difference, records nothing. If the
+     * name equals the email, a new email also becomes the name.
+     * @throws HubError `customer_unknown`, `customer_erased`, `external_ref_taken`, and the errors of
+     * `change`
      */
     async update(
       customerId: string,
@@ -169,7 +170,10 @@ async function linkRequest(
   });
 }
 
-/** Keeps the name equal to the email if it was. A customer that is created with only an email has it as the name. */
+/**
+ * Keeps the name equal to the email if it was. A customer that is created with only an email has it as the
+ * name.
+ */
 function withNameFromEmail(before: PersonalData, after: PersonalData): PersonalData {
   const isEmail = before.name === before.email && after.name === before.name;
   return isEmail && after.email !== null ? { ...after, name: after.email } : after;

@@ -12,8 +12,8 @@ export const CustomerSchema = defineEntity({
     externalRef: p.text().unique('customer_external_ref_key').nullable(),
     metadata: p.json<Readonly<Record<string, string>>>().defaultRaw(`'{}'`),
     /**
-     * The key that encrypts the personal data of the customer in the audit log, sealed for `customer:<id>`. Null
-     * before its first use, and after the erasure.
+     * The key that encrypts the personal data of the customer in the audit log, sealed for `customer:<id>`.
+     * Null before its first use, and after the erasure.
      */
     sealedDataKey: p.blob().nullable(),
     createdAt: p.datetime(3),

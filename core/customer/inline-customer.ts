@@ -19,17 +19,17 @@ export type InlineCustomerOptions = {
   readonly actor: Actor;
   readonly now: Date;
   /**
-   * The apps that the caller's token is limited to. Only customers with a license of one of them, or with a purchase of
-   * one of their offers, are found.
+   * The apps that the caller's token is limited to. Only customers with a license of one of them, or with a
+   * purchase of one of their offers, are found.
    * Undefined for a token without a limit.
    */
   readonly apps: readonly string[] | undefined;
 };
 
 /**
- * Finds the customer with the email; without an email, the customer that has the name and no email. Creates the
- * customer if none exists, and never changes an existing one. Returns the UUID, and locks the customer against erasure
- * until the transaction ends.
+ * Finds the customer with the email; without an email, the customer that has the name and no email. Creates
+ * the customer if none exists, and never changes an existing one. Returns the UUID, and locks the customer
+ * against erasure until the transaction ends.
  */
 export async function findOrCreateCustomer(
   client: ClientBase,

@@ -48,11 +48,15 @@ async function findAppId(pool: Database['pool'], slug: string): Promise<string> 
   return app.id;
 }
 
-/** Returns the ids of customers that contain the text; undefined if the text is too short, or the matches too many. */
+/**
+ * Returns the ids of customers that contain the text; undefined if the text is too short, or the matches too
+ * many.
+ */
 async function findBySearch(pool: Database['pool'], search: string): Promise<string[] | undefined> {
   if ([...search].length < GRAM) return undefined;
   const { rows } = await pool.query<{ id: string }>(
-    // customer_search_idx. Materialized, so that the limit does not lead to a plan that reads the whole table.
+    // customer_search_idx. Materialized, so that the limit does not lead to a plan that reads the whole
+    // table.
     `with found as materialized (
        select c.id from customer c where c.search_grams @> search_grams($1) and ${contains('$1')}
      )

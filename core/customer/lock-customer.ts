@@ -17,8 +17,8 @@ export type LockedCustomer = PersonalData & {
 };
 
 /**
- * Locks a customer to change it. Rows that reference the customer can still be inserted: a settlement, which holds the
- * lock of its session, does not wait for an erasure, which locks sessions after the customer.
+ * Locks a customer to change it. Rows that reference the customer can still be inserted: a settlement, which
+ * holds the lock of its session, does not wait for an erasure, which locks sessions after the customer.
  *
  * @throws HubError `customer_unknown`
  */
@@ -37,7 +37,8 @@ export async function lockCustomer(client: ClientBase, customerId: string): Prom
 }
 
 /**
- * Locks a customer against changes and erasure, and returns its UUID. Several transactions can hold this lock.
+ * Locks a customer against changes and erasure, and returns its UUID. Several transactions can hold this
+ * lock.
  *
  * @throws HubError `customer_unknown`, `customer_erased`
  */

@@ -1,8 +1,8 @@
 // Encrypts the personal data of customers in the audit log, with a key for each customer.
 //
 // Audit entries cannot change, so erasing a customer destroys the key. Audit entries of a customer contain
-// `{"sealed": "<base64>"}` instead of each personal value. The hash chain covers the sealed values. The key is
-// in customer.sealed_data_key, sealed with the master key.
+// `{"sealed": "<base64>"}` instead of each personal value. The hash chain covers the sealed values. The key
+// is in customer.sealed_data_key, sealed with the master key.
 import { createSecretKey, randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
 import type { Facts } from '../audit/entities.ts';
@@ -24,7 +24,9 @@ export type DataKey = {
 export const ERASED = 'erased';
 
 const KEY_BYTES = 32;
-/** Values are padded to a multiple of this size, so that their length does not reveal the length of a name. */
+/**
+ * Values are padded to a multiple of this size, so that their length does not reveal the length of a name.
+ */
 const PADDED_BYTES = 64;
 /** The key id in a sealed value. A customer has only one key. */
 const ONLY_KEY = '0'.repeat(16);
@@ -80,7 +82,10 @@ type Entry = {
   readonly after?: Facts | null | undefined;
 };
 
-/** Creates the function that opens personal values in audit entries. Those of an erased customer become `erased`. */
+/**
+ * Creates the function that opens personal values in audit entries. Those of an erased customer become
+ * `erased`.
+ */
 export function createOpenEntries(pool: Pool, sealer: Sealer) {
   return async <T extends Entry>(entries: readonly T[]): Promise<T[]> => {
     const subjects = entries.filter(hasSealedFacts).map(({ subject }) => subject);

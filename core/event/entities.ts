@@ -2,8 +2,8 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 
 /**
- * Events without a number. The sequencer moves them to `event`. One row has the events of one type that a transaction
- * records together: a row for each event would cost activations 8 µs more.
+ * Events without a number. The sequencer moves them to `event`. One row has the events of one type that a
+ * transaction records together: a row for each event would cost activations 8 µs more.
  */
 export const EventOutboxSchema = defineEntity({
   name: 'EventOutbox',
@@ -26,7 +26,9 @@ const EventCounterSchema = defineEntity({
   properties: { name: p.text().primary(), lastNumber: p.bigint() },
 });
 
-/** For each type of event about expiry, the time up to which the expiries of licenses are recorded as events. */
+/**
+ * For each type of event about expiry, the time up to which the expiries of licenses are recorded as events.
+ */
 const LicenseExpiryMarkSchema = defineEntity({
   name: 'LicenseExpiryMark',
   tableName: 'license_expiry_mark',
@@ -52,7 +54,10 @@ export const EventSchema = defineEntity({
   ],
 });
 
-/** The object of a delivered event at the time of its numbering. Without a row, an event shows the current object. */
+/**
+ * The object of a delivered event at the time of its numbering. Without a row, an event shows the current
+ * object.
+ */
 const EventDataSchema = defineEntity({
   name: 'EventData',
   tableName: 'event_data',

@@ -53,7 +53,10 @@ async function findEarlierResult(
   );
 }
 
-/** A concurrent request with the same idempotency key was first. The error rolls the transaction of this one back. */
+/**
+ * A concurrent request with the same idempotency key was first. The error rolls the transaction of this one
+ * back.
+ */
 class RequestRepeated extends Error {
   override readonly name = 'RequestRepeated';
 }
@@ -66,8 +69,8 @@ export type IdempotentChange<T> = {
 };
 
 /**
- * Makes a change once per idempotency key; without a key, each time. Call it before any check of data that the first
- * request may have changed.
+ * Makes a change once per idempotency key; without a key, each time. Call it before any check of data that
+ * the first request may have changed.
  *
  * @throws HubError `idempotency_key_reused`
  */

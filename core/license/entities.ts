@@ -88,7 +88,9 @@ export const LicenseSchema = defineEntity({
     /** Hash of the license key, see keys/license-key.ts; the key itself is not stored. */
     keyHash: p.blob().unique('license_key_hash_key'),
     keyHint: p.text(),
-    /** The secret that the key is derived from; null for an imported key, and for one older than derivation. */
+    /**
+     * The secret that the key is derived from; null for an imported key, and for one older than derivation.
+     */
     keySecret: () => p.manyToOne(KeySecretSchema).nullable().deleteRule('restrict'),
     /** Counts the keys of the license, from 1. */
     keyGeneration: p.integer().default(1),

@@ -31,7 +31,9 @@ const EXPIRIES: readonly Expiry[] = [
 ];
 const BATCH = 1_000;
 
-/** Creates the function that records the due events. A lock on the mark lets one hub at a time record them. */
+/**
+ * Creates the function that records the due events. A lock on the mark lets one hub at a time record them.
+ */
 export function createExpiryEvents({ pool, clock }: ExpiryEventsOptions): () => Promise<void> {
   return async () => {
     for (const expiry of EXPIRIES) {

@@ -1,4 +1,5 @@
-// The handlers of LicenseAdminService that issue licenses, show and replace their keys, and manage key secrets.
+// The handlers of LicenseAdminService that issue licenses, show and replace their keys, and manage key
+// secrets.
 import { toJson } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';

@@ -4,7 +4,10 @@ import { HubError } from '../errors.ts';
 /** Each part is 0 or more, and one of them is not 0. */
 export type Period = { readonly years: number; readonly months: number; readonly days: number };
 
-/** The text of an interval, such as `P1Y6M0D` (ISO 8601). @throws HubError `period_invalid` for an empty period */
+/**
+ * The text of an interval, such as `P1Y6M0D` (ISO 8601). @throws HubError `period_invalid` for an empty
+ * period
+ */
 export function formatPeriod({ years, months, days }: Period, field: string): string {
   if (years + months + days > 0) return `P${years}Y${months}M${days}D`;
   throw new HubError('period_invalid', 'a period needs at least one day, month or year', { field });

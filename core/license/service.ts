@@ -19,7 +19,9 @@ export type LicenseServiceOptions = {
   readonly limitProfiles: ReturnType<typeof createLimitProfiles>;
 };
 
-/** Recommended interval between soft checks: one day, as DEFAULT_RECHECK_SECONDS in client/hub/schedule.ts. */
+/**
+ * Recommended interval between soft checks: one day, as DEFAULT_RECHECK_SECONDS in client/hub/schedule.ts.
+ */
 const RECHECK_AFTER_SECONDS = 24 * 60 * 60;
 
 export function createLicenseService(options: LicenseServiceOptions): ServiceImpl<typeof LicenseService> {

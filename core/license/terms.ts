@@ -48,7 +48,9 @@ export function graceEndsAtMs({
   return expiresAtMs === null || graceDays === 0 ? null : expiresAtMs + graceDays * DAY_MS;
 }
 
-/** Revoked comes before suspended, and suspended before expired. A license expires at its expiry, not after. */
+/**
+ * Revoked comes before suspended, and suspended before expired. A license expires at its expiry, not after.
+ */
 export function licenseState(license: LicenseFacts, now: Date): LicenseStateName {
   if (license.revoked) return 'revoked';
   if (license.suspended) return 'suspended';

@@ -296,7 +296,9 @@ export const PaymentProofSchema = defineEntity({
   },
 });
 
-/** A refund of a session's payment, or a dispute about it. Those that somebody made at the provider included. */
+/**
+ * A refund of a session's payment, or a dispute about it. Those that somebody made at the provider included.
+ */
 export const RefundSchema = defineEntity({
   name: 'Refund',
   tableName: 'refund',

@@ -10,8 +10,8 @@ const ERASED = 'erased';
 const SHORTEST = 3;
 
 /**
- * The sessions of a customer are those with the same email address, in any case, and those in which the customer bought
- * an offer.
+ * The sessions of a customer are those with the same email address, in any case, and those in which the
+ * customer bought an offer.
  */
 export const erasePayments: ErasePersonalData = async (client, customer) => {
   const { ids, values } = await lockSessions(client, customer);
@@ -36,8 +36,8 @@ type Sessions = {
 async function lockSessions(client: PoolClient, { id, emails, values }: ErasedCustomer): Promise<Sessions> {
   const { rows } = await client.query<{ id: string; customer: Readonly<Record<string, string>> }>({
     name: 'lock_sessions_of_customer',
-    // charge_session_customer_email_idx, purchase_customer_idx, charge_session_pkey. The customer is locked: no purchase
-    // is added meanwhile.
+    // charge_session_customer_email_idx, purchase_customer_idx, charge_session_pkey. The customer is locked:
+    // no purchase is added meanwhile.
     text: `select id, customer from charge_session
            where lower(customer->>'email') = any($1)
               or id = any(array(select session_id from purchase where customer_id = $2))
@@ -67,8 +67,8 @@ async function eraseSessions(
 }
 
 /**
- * Keeps the fields that identify a payment, so that a callback can be replayed. The digest of the other fields
- * goes too: it could be guessed.
+ * Keeps the fields that identify a payment, so that a callback can be replayed. The digest of the other
+ * fields goes too: it could be guessed.
  */
 async function eraseCallbacks(
   client: PoolClient,

@@ -2,7 +2,10 @@
 
 export type RetryDelayLimits = { readonly retryDelayMs: number; readonly retryDelayMaxMs: number };
 
-/** Milliseconds until the next call: as many as it has waited so far, so that delays double, within the limits. */
+/**
+ * Milliseconds until the next call: as many as it has waited so far, so that delays double, within the
+ * limits.
+ */
 export function retryDelay(waitedMs: number, { retryDelayMs, retryDelayMaxMs }: RetryDelayLimits): number {
   return Math.min(Math.max(waitedMs, retryDelayMs), retryDelayMaxMs);
 }

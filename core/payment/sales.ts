@@ -49,15 +49,15 @@ export type FulfillOptions = {
   /** The actor of the changes in the audit log. */
   readonly actor: Actor;
   /**
-   * Whether the transaction has no other session. A purchase that violates a constraint then becomes a blocked order.
-   * Otherwise the error fails the transaction, and each of its sessions is settled alone.
+   * Whether the transaction has no other session. A purchase that violates a constraint then becomes a
+   * blocked order. Otherwise the error fails the transaction, and each of its sessions is settled alone.
    */
   readonly isAlone: boolean;
 };
 
 /**
- * Writes the orders of paid sessions, and issues or changes their licenses, in the transaction that settles the
- * sessions. The caller has locked the sessions, and records the events and changes.
+ * Writes the orders of paid sessions, and issues or changes their licenses, in the transaction that settles
+ * the sessions. The caller has locked the sessions, and records the events and changes.
  */
 export type Fulfill = (
   client: PoolClient,
@@ -70,8 +70,9 @@ export type Fulfill = (
 export type RefundedSession = PaidSession & { readonly cause: 'refund' | 'reversal' | 'dispute' };
 
 /**
- * Takes back what the orders of sessions gave, by the policy of their offers. It runs in the transaction that records
- * the full refund or the reversal. The caller has locked the sessions, and records the events and changes.
+ * Takes back what the orders of sessions gave, by the policy of their offers. It runs in the transaction that
+ * records the full refund or the reversal. The caller has locked the sessions, and records the events and
+ * changes.
  */
 export type TakeBack = (
   client: PoolClient,
@@ -92,8 +93,8 @@ export type CatalogPurchase = {
 
 export type Sales = {
   /**
-   * @throws HubError `offer_unknown`, `offer_archived`, `currency_not_offered`, `amount_invalid`, `purchase_invalid`,
-   * `license_unknown`, `license_not_sellable`, `customer_unknown`, `customer_erased`
+   * @throws HubError `offer_unknown`, `offer_archived`, `currency_not_offered`, `amount_invalid`,
+   * `purchase_invalid`, `license_unknown`, `license_not_sellable`, `customer_unknown`, `customer_erased`
    */
   quote(request: PurchaseRequest, buyer: Buyer): Promise<Quote>;
   /** Undefined if no offer names the price. */
@@ -101,8 +102,8 @@ export type Sales = {
   readonly fulfill: Fulfill;
   readonly takeBack: TakeBack;
   /**
-   * Returns why an operator has to review a partial refund: it pays for some of the licenses of an order, but not all.
-   * Undefined if there is nothing to review.
+   * Returns why an operator has to review a partial refund: it pays for some of the licenses of an order, but
+   * not all. Undefined if there is nothing to review.
    *
    * @param sessionId UUID
    * @param refundedMinor the sum of the refunds of the session

@@ -4,8 +4,8 @@ import type { ClientBase, QueryResult } from 'pg';
 import { codeOf } from '../../lib/caught-error.ts';
 
 /**
- * `schema`: migrations. `job_tables`: creating the tables of the queue. `license_import`: one import at a time.
- * `event_counter`: numbering events. For the locks of the queue see job-queue.ts.
+ * `schema`: migrations. `job_tables`: creating the tables of the queue. `license_import`: one import at a
+ * time. `event_counter`: numbering events. For the locks of the queue see job-queue.ts.
  */
 export type LockName =
   | 'audit_chain'

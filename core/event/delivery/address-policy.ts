@@ -1,7 +1,7 @@
 // Decides which addresses webhooks may reach: the public Internet, and networks that the operator allows.
 //
-// Each new connection resolves the name, checks the addresses and connects to one of them. A later change of the name
-// has no effect on that connection.
+// Each new connection resolves the name, checks the addresses and connects to one of them. A later change of
+// the name has no effect on that connection.
 import type { LookupAddress } from 'node:dns';
 import type { Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
@@ -19,7 +19,9 @@ export type AddressPolicy = {
   checkUrl(url: string): string | undefined;
   /** Returns why an IP address is refused, such as `is not a public address`; undefined if it is allowed. */
   checkAddress(address: string, scheme: Scheme): string | undefined;
-  /** The `lookup` function for connections by each scheme. Fails with AddressRefused if an address is refused. */
+  /**
+   * The `lookup` function for connections by each scheme. Fails with AddressRefused if an address is refused.
+   */
   readonly lookups: Readonly<Record<Scheme, LookupFunction>>;
 };
 

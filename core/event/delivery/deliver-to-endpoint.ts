@@ -30,8 +30,8 @@ const CLAIM = 64;
 const MAX_AGE_MS = 1_000;
 
 /**
- * Claims due deliveries and attempts each once. If the hub stops, or if the endpoint is changed, disabled or removed,
- * releases the other claims. Returns whether more deliveries may be due.
+ * Claims due deliveries and attempts each once. If the hub stops, or if the endpoint is changed, disabled or
+ * removed, releases the other claims. Returns whether more deliveries may be due.
  */
 export async function deliverToEndpoint(options: DeliverOptions, endpoint: DueEndpoint): Promise<boolean> {
   const { pool, clock, isStopped } = options;

@@ -1,5 +1,5 @@
-// Finds the endpoints with due deliveries once a second, and delivers to each concurrently, so that a slow endpoint
-// delays no other.
+// Finds the endpoints with due deliveries once a second, and delivers to each concurrently, so that a slow
+// endpoint delays no other.
 import type { Logger } from 'pino';
 import type { Task } from '../../../lib/metrics/tasks.ts';
 import { formatId } from '../../ids.ts';

@@ -26,7 +26,10 @@ export function createPayloads({ readers, licenseKeyOf }: PayloadOptions) {
     return licenseKey === undefined ? data : { ...data, licenseKey };
   };
 
-  /** Returns the bodies of deliveries, in order. If an event has no stored data, its body has the current object. */
+  /**
+   * Returns the bodies of deliveries, in order. If an event has no stored data, its body has the current
+   * object.
+   */
   return async (events: readonly ClaimedDelivery[], includeKeys: boolean): Promise<string[]> => {
     const objectOf = await readObjects(readers, events.filter(({ data }) => data === null).map(objectRef));
     return Promise.all(

@@ -30,8 +30,8 @@ export type DueEndpoint = {
 };
 
 /**
- * The duration of a claim, longer than its attempts can take. After this time, other hubs deliver what a killed hub
- * had claimed.
+ * The duration of a claim, longer than its attempts can take. After this time, other hubs deliver what a
+ * killed hub had claimed.
  */
 const CLAIM_MS = 120_000;
 
@@ -85,8 +85,8 @@ export async function claimDeliveries(
   const claimedUntil = new Date(now.getTime() + CLAIM_MS);
   const { rows } = await pool.query<ClaimedRow>({
     name: 'claim_deliveries',
-    // event_delivery_due_idx, event_delivery_pkey, event_pkey, event_data_pkey. OFFSET 0 keeps the order of the joins:
-    // without it, PostgreSQL reads the tables as a whole.
+    // event_delivery_due_idx, event_delivery_pkey, event_pkey, event_data_pkey. OFFSET 0 keeps the order of
+    // the joins: without it, PostgreSQL reads the tables as a whole.
     text: `with due as (
              select event_id from event_delivery
              where endpoint_id = $1 and state = 'pending' and next_attempt_at <= $2
@@ -130,8 +130,8 @@ export type FinishedDelivery = Pick<ClaimedDelivery, 'eventId' | 'endpointId' | 
 };
 
 /**
- * Records the results of attempts whose claims are not lost. Sets `failing_since` of an endpoint at its first failure,
- * and clears it at the next success.
+ * Records the results of attempts whose claims are not lost. Sets `failing_since` of an endpoint at its first
+ * failure, and clears it at the next success.
  */
 export async function finishDeliveries(pool: Pool, finished: readonly FinishedDelivery[]): Promise<void> {
   await pool.query({

@@ -9,9 +9,9 @@ const TRY_MS = 2_000;
 const TRIES = 2;
 
 /**
- * Creates the function that queries DNS for the IPv4 and IPv6 addresses of a name. By default, it queries the DNS
- * servers of the machine. If they do not know the name, it calls the resolver of the operating system, which also
- * reads the hosts file and the search domains.
+ * Creates the function that queries DNS for the IPv4 and IPv6 addresses of a name. By default, it queries the
+ * DNS servers of the machine. If they do not know the name, it calls the resolver of the operating system,
+ * which also reads the hosts file and the search domains.
  */
 export function createResolveName(resolver?: Resolver): ResolveName {
   if (resolver !== undefined) return (name) => askDns(resolver, name);
@@ -19,8 +19,8 @@ export function createResolveName(resolver?: Resolver): ResolveName {
   const askSystem = oneAtATime(async (name) =>
     (await lookup(name, { all: true })).map(({ address }) => address),
   );
-  // DNS first: a lookup of the operating system occupies one of the few threads that file access also needs, for as
-  // long as an untrusted name server does not answer.
+  // DNS first: a lookup of the operating system occupies one of the few threads that file access also needs,
+  // for as long as an untrusted name server does not answer.
   return (name) =>
     askDns(servers, name).catch((error) => {
       if (codeOf(error) === 'EAI_AGAIN') throw error;

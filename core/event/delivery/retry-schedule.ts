@@ -19,7 +19,10 @@ export const RETRY_AFTER_MS: readonly number[] = [
 const MAX_RETRY_AFTER_MS = 24 * HOUR_MS;
 /** The hub disables an endpoint after all its deliveries have failed for this time. */
 export const DISABLE_AFTER_MS = 72 * HOUR_MS;
-/** The largest random part that is added to a delay, so that deliveries that failed together are retried apart. */
+/**
+ * The largest random part that is added to a delay, so that deliveries that failed together are retried
+ * apart.
+ */
 const JITTER = 0.2;
 
 /**

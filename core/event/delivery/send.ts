@@ -21,7 +21,10 @@ export type SendResult =
       readonly kind: 'answered';
       /** Any status from 200 to 599; redirects are not followed. */
       readonly status: number;
-      /** The first 1000 characters, without NUL, which PostgreSQL cannot store. Shorter if the connection broke. */
+      /**
+       * The first 1000 characters, without NUL, which PostgreSQL cannot store. Shorter if the connection
+       * broke.
+       */
       readonly body: string;
       /** From the header Retry-After: at most a day. */
       readonly retryAfterMs?: number;
@@ -75,7 +78,8 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
       body,
       signal,
     });
-    // An aborted request that waits for a connection rejects only when it gets one. undici does not send it then.
+    // An aborted request that waits for a connection rejects only when it gets one. undici does not send it
+    // then.
     const answer = await unlessAborted(answering, signal);
     const pause = retryAfterMs([answer.headers['retry-after'] ?? []].flat()[0], clock());
     return {
@@ -127,8 +131,8 @@ async function openAgent(policy: AddressPolicy): Promise<Agent> {
   };
   return new undici.Agent({
     connect,
-    // No limit for an origin: one endpoint could then occupy the connections of others with the same host. The
-    // callers limit the attempts to each endpoint.
+    // No limit for an origin: one endpoint could then occupy the connections of others with the same host.
+    // The callers limit the attempts to each endpoint.
     connections: null,
     allowH2: false,
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -139,8 +143,8 @@ async function openAgent(policy: AddressPolicy): Promise<Agent> {
 }
 
 /**
- * Reads at most 16 KiB and then closes the connection. If the connection breaks, returns the text until then: the
- * receiver has answered, and another attempt would deliver the message twice.
+ * Reads at most 16 KiB and then closes the connection. If the connection breaks, returns the text until then:
+ * the receiver has answered, and another attempt would deliver the message twice.
  */
 async function readStart(body: Readable): Promise<string> {
   const chunks: Buffer[] = [];

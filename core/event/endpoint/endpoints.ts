@@ -59,7 +59,10 @@ export function createEndpoints(options: EndpointsOptions) {
       return db.em().find(EndpointSchema, { removedAt: null }, newestFirst);
     },
 
-    /** @throws HubError `endpoint_url_invalid`, `event_type_unknown`, `app_unknown`, `slot_unknown`, `too_many` */
+    /**
+     * @throws HubError `endpoint_url_invalid`, `event_type_unknown`, `app_unknown`, `slot_unknown`,
+     * `too_many`
+     */
     async create(settings: EndpointSettings, actor: Actor): Promise<EndpointWithSecret> {
       const id = newUuid();
       const { secret, sealed } = secrets.create(id);
@@ -136,7 +139,10 @@ export function createEndpoints(options: EndpointsOptions) {
 
 type EndpointChange = Pick<Change, 'action' | 'before' | 'after'>;
 
-/** Locks an endpoint, runs `work`, and records its change in the audit log. Returns whether `work` made a change. */
+/**
+ * Locks an endpoint, runs `work`, and records its change in the audit log. Returns whether `work` made a
+ * change.
+ */
 async function change(
   { betweenEvents, clock }: EndpointsOptions,
   endpointId: string,

@@ -22,8 +22,8 @@ export async function readSubscriptions(client: ClientBase): Promise<Subscriptio
 type Matched = { readonly type: string; readonly appId: string | null; readonly slotId: string | null };
 
 /**
- * Returns the endpoints that receive an event. An endpoint with apps or slots receives only events of their objects,
- * so none of customers.
+ * Returns the endpoints that receive an event. An endpoint with apps or slots receives only events of their
+ * objects, so none of customers.
  */
 export function subscribers(subscriptions: readonly Subscription[], event: Matched): readonly Subscription[] {
   return subscriptions.filter(

@@ -79,7 +79,10 @@ export function createEvents(pool: Pool, readers: ObjectReaders) {
   return {
     withData,
 
-    /** Newest first. @throws HubError `app_unknown`, `slot_unknown`, `event_type_unknown`, `page_token_invalid` */
+    /**
+     * Newest first. @throws HubError `app_unknown`, `slot_unknown`, `event_type_unknown`,
+     * `page_token_invalid`
+     */
     async list(filter: EventFilter, request: PageRequest): Promise<Page<StoredEvent>> {
       const resolved = await resolveFilter(pool, filter);
       const objectId = filter.object === undefined ? undefined : parseObject(filter.object);

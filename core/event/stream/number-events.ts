@@ -1,7 +1,8 @@
 // Gives committed events their numbers, and creates their deliveries.
 //
-// Transactions commit in another order than they begin. If an insert assigned the number, a reader could see a larger
-// number first and skip the smaller one. So the hub that holds the lock numbers committed events, one batch at a time.
+// Transactions commit in another order than they begin. If an insert assigned the number, a reader could see
+// a larger number first and skip the smaller one. So the hub that holds the lock numbers committed events,
+// one batch at a time.
 import type { PoolClient } from 'pg';
 import { newUuid } from '../../ids.ts';
 import { readSubscriptions, type Subscription, subscribers } from '../endpoint/subscriptions.ts';
@@ -94,7 +95,10 @@ type Moved = {
   readonly slotId: string | null;
 };
 
-/** Moves events from the outbox to `event`, and the counter. Returns the events of types that an endpoint receives. */
+/**
+ * Moves events from the outbox to `event`, and the counter. Returns the events of types that an endpoint
+ * receives.
+ */
 async function moveEvents(client: PoolClient, { positions, count, subscriptions }: Move): Promise<Moved[]> {
   const { rows } = await client.query<Moved>({
     name: 'move_events',

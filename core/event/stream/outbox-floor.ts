@@ -1,9 +1,12 @@
 // Tracks the position of the outbox up to which all events have numbers.
 //
-// An insert assigns the position, so a transaction in progress may still commit events before positions that have
-// numbers. The sequencer must read these events too: events of an object get numbers in the order of their positions.
+// An insert assigns the position, so a transaction in progress may still commit events before positions that
+// have numbers. The sequencer must read these events too: events of an object get numbers in the order of
+// their positions.
 
-/** As in pg_snapshot: each transaction before `xmin` has ended, and no transaction from `xmax` on has begun. */
+/**
+ * As in pg_snapshot: each transaction before `xmin` has ended, and no transaction from `xmax` on has begun.
+ */
 export type Snapshot = { readonly xmin: bigint; readonly xmax: bigint };
 
 export type OutboxFloor = {
@@ -19,7 +22,9 @@ export type OutboxFloor = {
 
 export function createOutboxFloor(): OutboxFloor {
   let floor = 0;
-  /** Becomes the floor once the transactions that were in progress have ended, and their events have numbers. */
+  /**
+   * Becomes the floor once the transactions that were in progress have ended, and their events have numbers.
+   */
   let next: { readonly position: number; readonly xmax: bigint } | undefined;
   return {
     position: () => floor,

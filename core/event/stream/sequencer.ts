@@ -16,8 +16,8 @@ import { createOutboxFloor, type Snapshot } from './outbox-floor.ts';
 export type SequencerOptions = {
   readonly pool: Pool;
   /**
-   * Transactions that wait for the lock `event_counter` hold connections of the pool, and its holder needs another one
-   * to read objects.
+   * Transactions that wait for the lock `event_counter` hold connections of the pool, and its holder needs
+   * another one to read objects.
    */
   readonly inTurn: InTurn;
   readonly readers: ObjectReaders;
@@ -33,10 +33,10 @@ const EVERY_MS = 50;
 /** Without endpoints. A batch costs 1.3 ms of CPU and 11 µs for each event, so fewer batches cost less. */
 const EVERY_MS_WITHOUT_ENDPOINTS = 200;
 /**
- * A pass starts shortly before the first position that may have no number, not at the start of the outbox: PostgreSQL
- * keeps the deleted rows of numbered events, and reads past them, while another transaction, such as a backup, may see
- * them. The overlap, and a regular pass over the whole outbox, find the events of a transaction that got its id long
- * after its position.
+ * A pass starts shortly before the first position that may have no number, not at the start of the outbox:
+ * PostgreSQL keeps the deleted rows of numbered events, and reads past them, while another transaction, such
+ * as a backup, may see them. The overlap, and a regular pass over the whole outbox, find the events of a
+ * transaction that got its id long after its position.
  */
 const OVERLAP = 1_000;
 const WHOLE_EVERY_MS = 5_000;
@@ -117,9 +117,9 @@ const MAX_BATCHES = 40;
 export type BetweenEvents = <T>(change: (client: PoolClient) => Promise<T>) => Promise<T>;
 
 /**
- * Numbers all committed events before a change of an endpoint, and holds the lock until its transaction ends. So the
- * change applies exactly to events that are committed later. Rejects with HubError `overloaded` if too many events have
- * no number.
+ * Numbers all committed events before a change of an endpoint, and holds the lock until its transaction ends.
+ * So the change applies exactly to events that are committed later. Rejects with HubError `overloaded` if too
+ * many events have no number.
  */
 export function createBetweenEvents(options: Omit<SequencerOptions, 'task' | 'logger'>): BetweenEvents {
   const { pool, inTurn, readers, clock } = options;

@@ -23,8 +23,8 @@ const POLL_MS = 200;
 const HEARTBEAT_MS = 15_000;
 
 /**
- * Creates the stream, which rejects with HubError `app_unknown`, `slot_unknown`, `event_type_unknown`, `cursor_invalid`
- * or `cursor_pruned`.
+ * Creates the stream, which rejects with HubError `app_unknown`, `slot_unknown`, `event_type_unknown`,
+ * `cursor_invalid` or `cursor_pruned`.
  */
 export function createWatchEvents(pool: Pool, events: Events): WatchEvents {
   // All streams share one query.

@@ -26,8 +26,8 @@ export function createDeactivate({ pool, hashTypedKey, metrics, clock }: Deactiv
     const { rows } = await pool.query<{ released: boolean; seated: boolean }>({
       name: 'deactivate',
       // license_key_hash_key, seat_active_key, seat_released_idx. It locks the license before its seats, as
-      // find-or-allocate-seats.ts does. After waiting for the lock the statement still has its old snapshot, in which
-      // a seat that was released meanwhile is active.
+      // find-or-allocate-seats.ts does. After waiting for the lock the statement still has its old snapshot,
+      // in which a seat that was released meanwhile is active.
       text: `with locked as materialized (
                select id, app_id from license where key_hash = any ($1::bytea[])
                order by array_position($1::bytea[], key_hash) limit 1 for no key update

@@ -1,5 +1,5 @@
-// Finds the licenses of keys and the seats of machines, and allocates seats to machines that have none, without
-// exceeding the seat limits. All requests of a batch share one statement, and so one round trip.
+// Finds the licenses of keys and the seats of machines, and allocates seats to machines that have none,
+// without exceeding the seat limits. All requests of a batch share one statement, and so one round trip.
 import type { Pool } from 'pg';
 import type { Counter } from 'prom-client';
 import type { Clock } from '../../clock.ts';
@@ -37,11 +37,14 @@ export type Found = {
   readonly at: Date;
 };
 
-/** `isOutdated`: the terms of the license changed after `license` was read, and before the seat was allocated. */
+/**
+ * `isOutdated`: the terms of the license changed after `license` was read, and before the seat was allocated.
+ */
 export type NewSeat = { readonly seatId: string; readonly isOutdated: boolean };
 
 /**
- * What to do about a license that another transaction has locked: allocate none of its seats, or wait for 1 s.
+ * What to do about a license that another transaction has locked: allocate none of its seats, or wait for 1
+ * s.
  */
 export type OnLocked = 'skip' | 'wait';
 
@@ -55,9 +58,9 @@ export type SeatOptions = {
 const LOCK_TIMEOUT_MS = 1_000;
 
 /**
- * Returns one result per request, in order. A machine without a seat gets none if the license is revoked, suspended,
- * expired or full, or if the license or its seats change at the same time. If a batch fails, each request is tried in
- * a batch of its own.
+ * Returns one result per request, in order. A machine without a seat gets none if the license is revoked,
+ * suspended, expired or full, or if the license or its seats change at the same time. If a batch fails, each
+ * request is tried in a batch of its own.
  */
 export async function findOrAllocateSeats(
   requests: readonly SeatRequest[],
@@ -131,8 +134,9 @@ const LOCK = 'select from license where key_hash = any($1) order by id for no ke
  * Uses license_key_hash_key, app_pkey, signing_key_active_key, limit_profile_pkey, customer_pkey and
  * seat_active_key.
  *
- * PostgreSQL runs the subquery that calls `allocate_seats` when it reaches the first machine without a seat, and only
- * once. The function sees the latest version of each license, and the other columns the snapshot of this statement.
+ * PostgreSQL runs the subquery that calls `allocate_seats` when it reaches the first machine without a seat,
+ * and only once. The function sees the latest version of each license, and the other columns the snapshot of
+ * this statement.
  */
 const FIND_OR_ALLOCATE = `
   select t.position, l.id as "licenseId", a.slug as app, nullif(c.name, '') as customer, l.limits,

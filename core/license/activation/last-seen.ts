@@ -1,5 +1,5 @@
-// Records when machines were last seen, and on which day their license was last used. It writes in the background,
-// so that a soft check only reads.
+// Records when machines were last seen, and on which day their license was last used. It writes in the
+// background, so that a soft check only reads.
 import type { Pool } from 'pg';
 import { DAY_MS } from '../terms.ts';
 

@@ -1,5 +1,5 @@
-// Inserts issued licenses. In SQL, because one request issues up to 1000 licenses, and one settlement those of many
-// sessions.
+// Inserts issued licenses. In SQL, because one request issues up to 1000 licenses, and one settlement those
+// of many sessions.
 import type { KeyObject } from 'node:crypto';
 import type { QueryConfig } from 'pg';
 import { newUuid } from '../../ids.ts';

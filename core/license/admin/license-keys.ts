@@ -94,7 +94,8 @@ export function createLicenseKeys({ db, keySecrets, clock }: LicenseKeysOptions)
     },
 
     /**
-     * Replaces the key of a license. Its seats stay. The key is empty if a repeated request finds another one.
+     * Replaces the key of a license. Its seats stay. The key is empty if a repeated request finds another
+     * one.
      *
      * @throws HubError `license_unknown`, `license_revoked`, `idempotency_key_reused`
      */

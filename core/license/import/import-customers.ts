@@ -17,8 +17,8 @@ export type CustomerIds = {
 };
 
 /**
- * An external reference identifies a customer; without one the email does, without regard to case; without both
- * the name, of a customer without an email. Existing customers are never changed.
+ * An external reference identifies a customer; without one the email does, without regard to case; without
+ * both the name, of a customer without an email. Existing customers are never changed.
  */
 export function createImportCustomers({ client, now, amongApps }: ImportCustomersOptions) {
   /** By identity. An id that is null is of a customer that is not created: nothing is stored. */

@@ -55,8 +55,9 @@ const IMPORT_MS = 10 * 60_000;
 const LOCK_WAIT_MS = 200;
 
 /**
- * Rejects with HubError `app_unknown`, `import_invalid`, `import_stalled`, or `overloaded` while another import
- * runs; with Postgres errors if the database fails. Nothing is stored then, nor if there are errors of lines.
+ * Rejects with HubError `app_unknown`, `import_invalid`, `import_stalled`, or `overloaded` while another
+ * import runs; with Postgres errors if the database fails. Nothing is stored then, nor if there are errors of
+ * lines.
  */
 export function createImportLicenses({ db, pepper, clock }: ImportOptions): ImportLicenses {
   return async (requests, caller) => {

@@ -11,8 +11,8 @@ export type ImportPepper = {
 };
 
 /**
- * The pepper never changes, so a hub reads it once. Another hub may create it, so a hub that has none reads again for
- * each typed key that needs it. Requests that arrive at the same time share one read.
+ * The pepper never changes, so a hub reads it once. Another hub may create it, so a hub that has none reads
+ * again for each typed key that needs it. Requests that arrive at the same time share one read.
  */
 export function createImportPepper(keySecrets: Pick<KeySecrets, 'active' | 'find'>): ImportPepper {
   let known: KeyObject | undefined;

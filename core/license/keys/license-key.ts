@@ -21,8 +21,8 @@ export function newLicenseKey(random: (size: number) => Uint8Array = randomBytes
 }
 
 /**
- * The license key of a license: HMAC-SHA-256 (RFC 2104) under a derivation secret, over the UUID of the license
- * and its key generation. Each of the first 24 bytes gives a symbol by its low five bits (120 bits).
+ * The license key of a license: HMAC-SHA-256 (RFC 2104) under a derivation secret, over the UUID of the
+ * license and its key generation. Each of the first 24 bytes gives a symbol by its low five bits (120 bits).
  *
  * @param licenseId UUID
  * @param generation counts the keys of the license, from 1

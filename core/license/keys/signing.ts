@@ -44,11 +44,11 @@ export type SignedLicense = LicenseContent & { readonly alg: 'ES256'; readonly s
 /**
  * Signs with ECDSA P-256 and SHA-256 (RFC 7518 section 3.4).
  *
- * A thread of the pool leaves the main thread to other requests, but handing the work over takes 45 µs: a request
- * that is alone signs on the main thread.
+ * A thread of the pool leaves the main thread to other requests, but handing the work over takes 45 µs: a
+ * request that is alone signs on the main thread.
  *
- * @throws TypeError for content that verifiers could canonicalize differently, and for a key that is not a P-256
- * private key
+ * @throws TypeError for content that verifiers could canonicalize differently, and for a key that is not a
+ * P-256 private key
  */
 export async function signLicense(
   content: LicenseContent,

@@ -1,15 +1,18 @@
 // The hashes by which the license of a typed key is found, and the stored form of imported keys.
 //
-// An imported key is hashed with a secret (HMAC-SHA-256), because a key of another system may be so short that it
-// could be guessed from a plain hash. The key is first converted to upper case, without spaces and dashes, so that
-// users can type it in any usual way. A key with both upper-case and lower-case letters is not converted, because
-// two keys may differ in case only. A key in the form of the hub's own keys, with a correct check symbol, is stored
-// like the hub's own keys: the hub then looks up a typed key of that form by one hash only.
+// An imported key is hashed with a secret (HMAC-SHA-256), because a key of another system may be so short
+// that it could be guessed from a plain hash. The key is first converted to upper case, without spaces and
+// dashes, so that users can type it in any usual way. A key with both upper-case and lower-case letters is
+// not converted, because two keys may differ in case only. A key in the form of the hub's own keys, with a
+// correct check symbol, is stored like the hub's own keys: the hub then looks up a typed key of that form by
+// one hash only.
 import { createHmac, type KeyObject } from 'node:crypto';
 import type { ImportPepper } from './import-pepper.ts';
 import { hashLicenseKey, licenseKeyHint, normalizeLicenseKey } from './license-key.ts';
 
-/** The hashes that a typed key can be stored under, the likeliest first. Empty if the text cannot be a key. */
+/**
+ * The hashes that a typed key can be stored under, the likeliest first. Empty if the text cannot be a key.
+ */
 export type HashTypedKey = (licenseKey: string) => Promise<readonly Buffer[]>;
 
 export function createHashTypedKey(pepper: Pick<ImportPepper, 'find'>): HashTypedKey {

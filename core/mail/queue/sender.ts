@@ -30,7 +30,9 @@ export type Sender = {
 };
 
 const EVERY_MS = 1_000;
-/** Mails of one claim: two for each connection, so that the second does not wait longer than the claim lasts. */
+/**
+ * Mails of one claim: two for each connection, so that the second does not wait longer than the claim lasts.
+ */
 const CLAIM = 2 * MAX_CONNECTIONS;
 
 export function startSender(options: SenderOptions): Sender {

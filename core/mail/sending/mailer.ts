@@ -154,7 +154,10 @@ async function openTransport({ smtpUrl, caFile }: MailConfig, timeoutMs: number)
 
 type Failure = Extract<SendResult, { kind: 'deferred' | 'refused' }>;
 
-/** Codes of failures that are about this mail. A refused login or greeting is about the configuration or the server. */
+/**
+ * Codes of failures that are about this mail. A refused login or greeting is about the configuration or the
+ * server.
+ */
 const ABOUT_MAIL: readonly unknown[] = ['EENVELOPE', 'EMESSAGE'];
 
 function failureOf(error: unknown, address: string, timeoutMs: number): Failure {

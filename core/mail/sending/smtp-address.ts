@@ -1,12 +1,14 @@
-// Parses the address of the mail server, and the address that mails come from. Errors never repeat the value, which may
-// contain a password.
+// Parses the address of the mail server, and the address that mails come from. Errors never repeat the value,
+// which may contain a password.
 import { isIP } from 'node:net';
 import { Secret } from '../../secret.ts';
 
 export type SmtpAddress = {
   readonly host: string;
   readonly port: number;
-  /** `implicit`: TLS from the start. `starttls`: upgraded before anything else is sent, or not used at all. */
+  /**
+   * `implicit`: TLS from the start. `starttls`: upgraded before anything else is sent, or not used at all.
+   */
   readonly tls: 'implicit' | 'starttls' | 'off';
   readonly login: { readonly user: string; readonly password: Secret<string> } | undefined;
 };
@@ -21,8 +23,8 @@ const FORM = 'must be an address such as smtp://user:password@mail.example.com:5
 const PORTS = { 'smtp:': 587, 'smtps:': 465 } as const;
 
 /**
- * Parses `smtp://` (TLS by STARTTLS) or `smtps://` (TLS from the start). `?tls=off` turns STARTTLS off; it is off by
- * default for a server on this machine, and `?tls=required` turns it on.
+ * Parses `smtp://` (TLS by STARTTLS) or `smtps://` (TLS from the start). `?tls=off` turns STARTTLS off; it is
+ * off by default for a server on this machine, and `?tls=required` turns it on.
  *
  * @throws Error that describes a valid value
  */
@@ -89,7 +91,10 @@ export function parseMailFrom(value: string): MailFrom {
   return { name: name.trim().replace(/^"(.*)"$/, '$1'), address };
 }
 
-/** Whether mail can be sent to an address: without quotes, comments, lists and spaces, which servers read differently. */
+/**
+ * Whether mail can be sent to an address: without quotes, comments, lists and spaces, which servers read
+ * differently.
+ */
 export function isMailAddress(address: string): boolean {
   return address.length <= 254 && /^[^\s\p{Cc}@<>()[\]\\,;:"]+@[^\s\p{Cc}@<>()[\]\\,;:"]+$/u.test(address);
 }

@@ -1,7 +1,7 @@
 // Claim tokens: with one, a shop or the browser of a customer reads the result of a charge session.
 //
-// A token is random and stored as its hash. A session can have several: each response to CreateChargeSession has a new
-// one, because the hub cannot show an earlier one again.
+// A token is random and stored as its hash. A session can have several: each response to CreateChargeSession
+// has a new one, because the hub cannot show an earlier one again.
 import { createHash, randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
 import type { Clock } from '../../clock.ts';

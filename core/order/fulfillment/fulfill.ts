@@ -1,7 +1,7 @@
 // Grants what paid sessions sell: writes their orders, and issues or changes their licenses.
 //
-// It runs in the transaction that settles the sessions. Locks are taken in the order session, order, license. What
-// cannot be granted becomes a blocked order, so that the payment always settles.
+// It runs in the transaction that settles the sessions. Locks are taken in the order session, order, license.
+// What cannot be granted becomes a blocked order, so that the payment always settles.
 import type { PoolClient } from 'pg';
 import type { KeySecrets } from '../../license/keys/key-secrets.ts';
 import type { Fulfill, Fulfillment, FulfillOptions, PaidSession } from '../../payment/sales.ts';
@@ -33,7 +33,8 @@ export function createFulfill(
 const NOTHING: Fulfillment = { events: [], changes: [] };
 
 /**
- * Leaves out the purchases of fulfilled orders. A payment after a reversal grants again what the reversal took back.
+ * Leaves out the purchases of fulfilled orders. A payment after a reversal grants again what the reversal
+ * took back.
  */
 async function readOpenPurchases(client: PoolClient, paid: readonly PaidSession[]): Promise<PaidPurchase[]> {
   const purchases = await readPaidPurchases(
@@ -43,7 +44,10 @@ async function readOpenPurchases(client: PoolClient, paid: readonly PaidSession[
   return purchases.filter(({ order }) => order?.state !== 'fulfilled');
 }
 
-/** Blocks the orders if the grant violates a constraint. Other errors roll the settlement back, which is repeated. */
+/**
+ * Blocks the orders if the grant violates a constraint. Other errors roll the settlement back, which is
+ * repeated.
+ */
 async function grantOrBlock(
   client: PoolClient,
   purchases: readonly PaidPurchase[],

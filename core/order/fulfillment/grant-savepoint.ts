@@ -2,8 +2,8 @@
 import { DatabaseError, type PoolClient } from 'pg';
 
 /**
- * Rolls the changes back if they violate a constraint, and returns the message of the database. Other errors fail the
- * transaction.
+ * Rolls the changes back if they violate a constraint, and returns the message of the database. Other errors
+ * fail the transaction.
  */
 export async function inGrantSavepoint<T>(
   client: PoolClient,

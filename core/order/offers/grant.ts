@@ -35,8 +35,8 @@ export type Grant = LicenseGrant | RenewalGrant | SeatsGrant;
  * Reads the grant of a request.
  *
  * @param findProfile returns the limit profile of the app with a name
- * @throws HubError `offer_invalid` without a grant, `period_invalid`, `signed_metadata_invalid`, and the errors
- * of `findProfile`
+ * @throws HubError `offer_invalid` without a grant, `period_invalid`, `signed_metadata_invalid`, and the
+ * errors of `findProfile`
  */
 export async function grantFromProto(
   { grant }: OfferTerms,

@@ -13,7 +13,9 @@ export type LicenseWithKey = {
   readonly licenseKey: string;
 };
 
-/** A replaced key belongs to the present owner of the license. A license that was only changed is not shown. */
+/**
+ * A replaced key belongs to the present owner of the license. A license that was only changed is not shown.
+ */
 export function createReadIssuedKeys(db: Database, keySecrets: Pick<KeySecrets, 'get'>) {
   return async (order: Pick<StoredOrder, 'licenses'>): Promise<LicenseWithKey[]> => {
     const issued = new Set(order.licenses.filter((each) => each.issued).map(({ licenseId }) => licenseId));

@@ -48,8 +48,8 @@ type Row = Omit<StoredOrder, 'amount' | 'licenses' | 'createdAt' | 'fulfilledAt'
 };
 
 /**
- * @param selection SQL after `from sales_order o` and its joins `c` (session), `v` (offer version), `f` (offer), `a`
- * (app) and `s` (slot)
+ * @param selection SQL after `from sales_order o` and its joins `c` (session), `v` (offer version), `f`
+ * (offer), `a` (app) and `s` (slot)
  */
 export async function readOrders(
   pool: Pool,

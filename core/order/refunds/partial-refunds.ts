@@ -1,4 +1,5 @@
-// Decides whether an operator has to review a partial refund: the hub takes back licenses for full refunds only.
+// Decides whether an operator has to review a partial refund: the hub takes back licenses for full refunds
+// only.
 import type { PoolClient } from 'pg';
 import { formatId } from '../../ids.ts';
 import type { Sales } from '../../payment/sales.ts';

@@ -95,8 +95,8 @@ export async function writeRefundedOrder(
 ): Promise<void> {
   await client.query({
     name: 'write_refunded_order',
-    // sales_order_pkey. An order that is blocked since an earlier reversal keeps its time, which marks what that
-    // reversal suspended or revoked.
+    // sales_order_pkey. An order that is blocked since an earlier reversal keeps its time, which marks what
+    // that reversal suspended or revoked.
     text: `update sales_order set state = 'refunded', reason = $2, refunded_at = coalesce(refunded_at, $3)
            where id = $1`,
     values: [id, reason, at],

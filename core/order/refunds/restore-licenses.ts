@@ -105,8 +105,8 @@ async function restoreLicense(
 }
 
 /**
- * The change that restores the license. A clause for the order if an operator changed the license since: it then stays
- * as it is. Undefined if the license is active.
+ * The change that restores the license. A clause for the order if an operator changed the license since: it
+ * then stays as it is. Undefined if the license is active.
  */
 function decisionOf(
   order: GrantedOrder,

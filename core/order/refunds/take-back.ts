@@ -1,7 +1,8 @@
 // Takes back what the orders of refunded sessions gave, by the policy of the offer version that was sold.
 //
-// It runs in the transaction that records the full refund or the reversal. It locks the session first, then the order,
-// then the licenses. If a license cannot be taken back, it stays as it is, and the reason of the order says so.
+// It runs in the transaction that records the full refund or the reversal. It locks the session first, then
+// the order, then the licenses. If a license cannot be taken back, it stays as it is, and the reason of the
+// order says so.
 import type { PoolClient } from 'pg';
 import type { Change } from '../../audit/record.ts';
 import type { NewEvent } from '../../event/outbox.ts';

@@ -11,7 +11,9 @@ import type { RefundPolicyName } from '../entities.ts';
 import { readOtherGrants, type TakenLicense } from './refunded-orders.ts';
 import { type OrderGrant, undoGrant } from './undo-grant.ts';
 
-/** A license after the refund. `note` is for operators: a clause that says what was not taken back, and why. */
+/**
+ * A license after the refund. `note` is for operators: a clause that says what was not taken back, and why.
+ */
 export type LicenseResult = TakenLicense & { readonly note?: string };
 
 export type LicenseRefund = {

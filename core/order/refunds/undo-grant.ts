@@ -1,5 +1,5 @@
-// Computes the terms of a license after a refund takes back the time or the seats of an order, and after a later payment
-// restores them. Pure: reads and writes nothing.
+// Computes the terms of a license after a refund takes back the time or the seats of an order, and after a
+// later payment restores them. Pure: reads and writes nothing.
 import type { ChangeableTerms, LockedLicense } from '../../license/admin/change/locked-license.ts';
 
 /** What an order added to a license. */
@@ -45,8 +45,9 @@ function takeSeats(
 }
 
 /**
- * Subtracts the order's period from the expiry, which later renewals may have moved. If the license would have expired
- * without this order, a later renewal began when it was bought: it keeps its whole period from then.
+ * Subtracts the order's period from the expiry, which later renewals may have moved. If the license would
+ * have expired without this order, a later renewal began when it was bought: it keeps its whole period from
+ * then.
  */
 function takeTime(terms: ChangeableTerms, grant: OrderGrant, others: readonly OrderGrant[]): UndoResult {
   const { expiresAt } = terms;

@@ -46,8 +46,8 @@ export const COUNTED_STATES = ['ignored', 'mismatch'] as const;
 export type CountedState = (typeof COUNTED_STATES)[number];
 
 /**
- * Counts a callback that names `session`. Resolves once the count and the time of the session's next verification are
- * committed.
+ * Counts a callback that names `session`. Resolves once the count and the time of the session's next
+ * verification are committed.
  */
 export type CountCallback = (
   callback: ReceivedCallback & { readonly claimedSession: StoredSession | undefined },

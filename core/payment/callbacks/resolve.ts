@@ -17,8 +17,8 @@ type Resolvable = Pick<ReceivedCallback, 'gateway' | 'claimedSessionId'> & {
 
 /**
  * Finds the session of a callback: by `session_id`, then by the transaction id, then by the provider's
- * payment id or session key; a callback about refunds only by the payment. Skips an id that names no session. A forged callback can name
- * any session, so verification has to follow.
+ * payment id or session key; a callback about refunds only by the payment. Skips an id that names no session.
+ * A forged callback can name any session, so verification has to follow.
  */
 export async function resolveSession(
   find: FindSession,

@@ -28,7 +28,9 @@ const MAX_DAYS = 400;
 
 type Row = Record<Exclude<keyof FeeDrift, 'rules'>, string> & { rules: string[] };
 
-/** Leaves out payments without a received amount, and those that the provider converted to another currency. */
+/**
+ * Leaves out payments without a received amount, and those that the provider converted to another currency.
+ */
 export function createAuditFees(db: Database): AuditFees {
   /** @throws HubError `period_invalid`, `slot_unknown` */
   return async (slot, { from, to }) => {
@@ -51,8 +53,8 @@ export function createAuditFees(db: Database): AuditFees {
   };
 }
 
-// usage_log_settled_idx, or usage_log_slot_idx for one slot; fee_line_pkey. Only payments have a received amount.
-// Not prepared, so that the planner sees which index applies.
+// usage_log_settled_idx, or usage_log_slot_idx for one slot; fee_line_pkey. Only payments have a received
+// amount. Not prepared, so that the planner sees which index applies.
 const SQL = `
   select to_char(u.settled_at at time zone 'UTC', 'YYYY-MM-DD') as day, u.currency, l.rules,
          count(*) as payments,

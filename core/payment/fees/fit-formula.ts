@@ -31,8 +31,8 @@ const FINALISTS = 24;
 const BETWEEN_PAUSES = 250;
 
 /**
- * Returns the formula with the smallest sum of errors. Of equal formulas it prefers one without bounds, then one without a
- * fixed part, then the rounder percentage. `observations` must not be empty.
+ * Returns the formula with the smallest sum of errors. Of equal formulas it prefers one without bounds, then
+ * one without a fixed part, then the rounder percentage. `observations` must not be empty.
  */
 export async function fitFee(observations: readonly FeeObservation[]): Promise<FittedFee> {
   const sorted = observations.toSorted((one, other) => compare(one.amountMinor, other.amountMinor));
@@ -64,8 +64,8 @@ function spread(sorted: readonly FeeObservation[]): readonly FeeObservation[] {
 }
 
 /**
- * The candidate formulas of a percentage. The fixed part is the most frequent rest. The bounds are the most frequent fees
- * of the observations above and below the formula.
+ * The candidate formulas of a percentage. The fixed part is the most frequent rest. The bounds are the most
+ * frequent fees of the observations above and below the formula.
  */
 function candidatesFor(basisPoints: number, observations: readonly FeeObservation[]): Candidate[] {
   const line = { basisPoints, fixedMinor: 0n, minMinor: null, maxMinor: null };

@@ -68,8 +68,8 @@ function totalsOf(rows: readonly Row[]) {
   return totals;
 }
 
-// usage_log_settled_idx, or usage_log_slot_idx for one slot; fee_line_pkey. The hash makes the sample random but
-// reproducible.
+// usage_log_settled_idx, or usage_log_slot_idx for one slot; fee_line_pkey. The hash makes the sample random
+// but reproducible.
 const SQL = `
   select currency, amount_minor as amount, fee, payments, charged, "chargedError"
   from (

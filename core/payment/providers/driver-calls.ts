@@ -1,6 +1,6 @@
-// The calls of drivers: reads the JSON answers of providers, records each call with its result and duration, and redacts
-// the slot's secrets, and the customer of a checkout, from these records, and from the driver's errors and verdicts, even
-// if the provider repeats them.
+// The calls of drivers: reads the JSON answers of providers, records each call with its result and duration,
+// and redacts the slot's secrets, and the customer of a checkout, from these records, and from the driver's
+// errors and verdicts, even if the provider repeats them.
 import { type Money, MoneyError, parseMoney } from '../money.ts';
 import {
   type CatalogCalls,
@@ -121,8 +121,8 @@ async function withRedaction<T>(
 const SHORTEST = 3;
 
 /**
- * What identifies the customer. A provider may repeat it in a refusal, which becomes part of the audit log and
- * could not be erased there.
+ * What identifies the customer. A provider may repeat it in a refusal, which becomes part of the audit log
+ * and could not be erased there.
  */
 function personalValues({ customer }: CheckoutRequest): string[] {
   const { name, email, phone, address } = customer;
@@ -178,7 +178,10 @@ export type Answer = Readonly<Record<string, unknown>>;
 
 type Reviver = (this: unknown, key: string, value: unknown, context: { readonly source?: string }) => unknown;
 
-/** Parses strictly: an unreadable answer counts as no answer. @throws ProviderUnavailable unless it is one JSON object */
+/**
+ * Parses strictly: an unreadable answer counts as no answer. @throws ProviderUnavailable unless it is one
+ * JSON object
+ */
 export function readAnswer(body: string): Answer {
   return readObject(parse(body), "the provider's answer");
 }

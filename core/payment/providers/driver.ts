@@ -36,8 +36,8 @@ export type PaymentDriver = {
   /** The base URLs of the provider's production API. A production slot connects to no other host. */
   readonly productionUrls: readonly string[];
   /**
-   * The common prefix of the URLs of all requests of a slot, for a provider with several APIs on one host. Default:
-   * the slot's base URL.
+   * The common prefix of the URLs of all requests of a slot, for a provider with several APIs on one host.
+   * Default: the slot's base URL.
    */
   rootUrl?(baseUrl: string): string;
 
@@ -79,8 +79,8 @@ export type SignedCallbacks = {
   /** The headers that `open` needs, in lower case. A callback without one of them is refused. */
   readonly headers: readonly string[];
   /**
-   * Verifies the signature with the credentials of one slot, and its age, and reads the fields. They must contain
-   * no personal data, because the journal keeps them. A replay reads them from the journal.
+   * Verifies the signature with the credentials of one slot, and its age, and reads the fields. They must
+   * contain no personal data, because the journal keeps them. A replay reads them from the journal.
    *
    * @returns undefined if the signature is not that of the slot
    * @throws CallbackMalformed
@@ -102,8 +102,8 @@ export type OpenedCallback = {
 
 export type RefundCalls = {
   /**
-   * Requests a refund of a part of a payment, or of all of it. After an unknown answer the hub calls `find`. If that
-   * does not report the refund, the hub calls `request` again with the same reference.
+   * Requests a refund of a part of a payment, or of all of it. After an unknown answer the hub calls `find`.
+   * If that does not report the refund, the hub calls `request` again with the same reference.
    *
    * @throws ProviderUnavailable if the answer is unknown
    * @throws ProviderRefused if the provider makes no refund
@@ -124,8 +124,8 @@ export type CatalogCalls = {
   readonly priceIds: { readonly pattern: RegExp; readonly example: string };
 
   /**
-   * Reads a payment that the hub did not start. Returns undefined unless it is a completed payment of one price of the
-   * catalog. Sends queries only.
+   * Reads a payment that the hub did not start. Returns undefined unless it is a completed payment of one
+   * price of the catalog. Sends queries only.
    *
    * @throws ProviderUnavailable if the answer is unknown
    */
@@ -192,7 +192,8 @@ export type CallbackFields<Name extends string = string> = { readonly [name in N
 /** The claim of a callback. Untrusted: anybody can send one. */
 export type CallbackClaim = {
   /**
-   * `ignored`: a status that changes nothing. `refunded`: a refund or dispute of the payment began or changed.
+   * `ignored`: a status that changes nothing. `refunded`: a refund or dispute of the payment began or
+   * changed.
    */
   readonly outcome: 'paid' | 'failed' | 'cancelled' | 'refunded' | 'unknown' | 'ignored';
   /** The status as sent; empty if missing. */
@@ -292,8 +293,8 @@ export type RefundRequest = {
   /** For the provider's records; not empty. */
   readonly reason: string;
   /**
-   * Whether the hub requested the refund before and got no answer. A provider whose refunds `find` cannot find then
-   * answers about the earlier request. If it refuses, an operator reviews the refund.
+   * Whether the hub requested the refund before and got no answer. A provider whose refunds `find` cannot
+   * find then answers about the earlier request. If it refuses, an operator reviews the refund.
    */
   readonly isRepeated?: boolean;
 };

@@ -1,7 +1,10 @@
 // The refunds that a provider reports: their sum, and the outcome of a step by the state of a refund.
 import type { ProviderRefund, SettledPayment, VerificationStep } from './driver.ts';
 
-/** Whether the refunds that did not fail cover the whole payment: the payment is then refunded rather than reversed. */
+/**
+ * Whether the refunds that did not fail cover the whole payment: the payment is then refunded rather than
+ * reversed.
+ */
 export function isCovered({ amount }: SettledPayment, refunds: readonly ProviderRefund[]): boolean {
   return refundedMinor(refunds) >= amount.minor;
 }

@@ -34,9 +34,9 @@ export type CreateRefundOptions = {
 };
 
 /**
- * Stores the refund, then requests it. Resolves with its UUID, also if the provider has not answered: the sweep then
- * continues. Rejects with HubError `session_unknown`, `session_not_refundable`, `refund_not_supported`,
- * `refund_exceeds_payment`, `amount_invalid`, `idempotency_key_reused`.
+ * Stores the refund, then requests it. Resolves with its UUID, also if the provider has not answered: the
+ * sweep then continues. Rejects with HubError `session_unknown`, `session_not_refundable`,
+ * `refund_not_supported`, `refund_exceeds_payment`, `amount_invalid`, `idempotency_key_reused`.
  */
 export type CreateRefund = (parameters: RefundParameters, actor: Actor) => Promise<string>;
 

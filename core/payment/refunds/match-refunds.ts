@@ -1,4 +1,5 @@
-// Matches the refunds that a provider reports with the stored refunds of a session. Pure: reads and writes nothing.
+// Matches the refunds that a provider reports with the stored refunds of a session. Pure: reads and writes
+// nothing.
 import { formatId } from '../../ids.ts';
 import { formatMoney, sameMoney } from '../money.ts';
 import type { ProviderRefund } from '../providers/driver.ts';
@@ -23,8 +24,8 @@ export type RefundUpdate = {
 const MISSING_AFTER_MS = 60_000;
 
 /**
- * Matches by the hub's reference, then by the provider's id. A refund without a reference then matches the oldest
- * refund of the same amount whose answer was lost. A refund that matches none is new.
+ * Matches by the hub's reference, then by the provider's id. A refund without a reference then matches the
+ * oldest refund of the same amount whose answer was lost. A refund that matches none is new.
  */
 export function matchRefunds(
   known: readonly StoredRefund[],

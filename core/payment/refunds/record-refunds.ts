@@ -1,5 +1,5 @@
-// Records the states of refunds in the transaction that has locked their session. Writes the refunds, the usage log, the
-// refunded amount of the session, the order, audit entries and events.
+// Records the states of refunds in the transaction that has locked their session. Writes the refunds, the
+// usage log, the refunded amount of the session, the order, audit entries and events.
 import type { PoolClient } from 'pg';
 import { type Change, recordChanges } from '../../audit/record.ts';
 import { type NewEvent, recordEvents } from '../../event/outbox.ts';
@@ -123,7 +123,10 @@ type Deducted = ReturnType<typeof deductRefunds>;
 
 const NO_CHANGES: Fulfillment = { events: [], changes: [] };
 
-/** Takes back the licenses of a full refund. Marks a partial refund for review if it pays for some of the licenses. */
+/**
+ * Takes back the licenses of a full refund. Marks a partial refund for review if it pays for some of the
+ * licenses.
+ */
 async function changeOrder(
   client: PoolClient,
   send: Send,

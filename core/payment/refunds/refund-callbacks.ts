@@ -17,11 +17,14 @@ export type RefundCallbackOptions = RetryDelayLimits & {
 
 export type RefundCallbacks = {
   /**
-   * Makes the session due for the refund sweep. If the session is paid, the callback waits for the sweep, and this
-   * resolves with true. Anybody can send callbacks, so they count towards the rate limit of the session.
+   * Makes the session due for the refund sweep. If the session is paid, the callback waits for the sweep, and
+   * this resolves with true. Anybody can send callbacks, so they count towards the rate limit of the session.
    */
   waitForSweep(sessionId: string, callbackId: string): Promise<boolean>;
-  /** After a check without an answer: gives up old callbacks. Resolves with the time of the next check for the others. */
+  /**
+   * After a check without an answer: gives up old callbacks. Resolves with the time of the next check for the
+   * others.
+   */
   postpone(sessionId: string, reason: string): Promise<Date | undefined>;
 };
 
@@ -35,7 +38,8 @@ export function createRefundCallbacks(options: RefundCallbackOptions): RefundCal
         const at = clock();
         const { rows } = await client.query<{ status: string }>({
           name: 'mark_refunded_session',
-          // charge_session_pkey. Changes the time that a running check has reserved, so that its end schedules nothing.
+          // charge_session_pkey. Changes the time that a running check has reserved, so that its end
+          // schedules nothing.
           text: `update charge_session c
                  set refund_check_at = least(greatest($2::timestamptz, c.question_after),
                        c.refund_check_at - interval '1 millisecond'),

@@ -1,7 +1,7 @@
 // Requests a stored refund from its provider, under the verification lease of the session.
 //
-// The hub commits that it sends the request before it sends it. If the hub dies afterwards, the refund stays pending,
-// and the next check finds out whether the provider made it.
+// The hub commits that it sends the request before it sends it. If the hub dies afterwards, the refund stays
+// pending, and the next check finds out whether the provider made it.
 import type { Pool } from 'pg';
 import type { Clock } from '../../clock.ts';
 import { formatId } from '../../ids.ts';
@@ -69,7 +69,10 @@ export async function requestRefund(
   await recordAnswer(options, session, refund, answer, steps.splice(0));
 }
 
-/** Resolves with false if the refund must not be requested. Sets a refund that is no longer possible to failed. */
+/**
+ * Resolves with false if the refund must not be requested. Sets a refund that is no longer possible to
+ * failed.
+ */
 function markRequested(
   { pool, clock, record, leaseMs }: RequestOptions,
   { session: { id: sessionId }, fence }: VerificationLease,

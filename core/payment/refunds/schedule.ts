@@ -1,5 +1,6 @@
-// When the hub asks providers about refunds. It asks about pending refunds until they are final. It asks about each paid
-// session a few times, less often with its age, because somebody may refund or reverse the payment at the provider.
+// When the hub asks providers about refunds. It asks about pending refunds until they are final. It asks
+// about each paid session a few times, less often with its age, because somebody may refund or reverse the
+// payment at the provider.
 import type { Pool } from 'pg';
 import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
 import { DAY_MS } from '../options.ts';
@@ -22,7 +23,9 @@ export function nextRefundCheck(gateway: string, paidAt: Date, now: Date): Date 
 /** From the payment to the first of these checks. */
 export const FIRST_REFUND_CHECK_MS = FIRST_CHECK_DAY * DAY_MS;
 
-/** A session that this hub asks about until `reservedUntil`. If the hub dies, another one reserves it then. */
+/**
+ * A session that this hub asks about until `reservedUntil`. If the hub dies, another one reserves it then.
+ */
 export type ReservedCheck = {
   readonly sessionId: string;
   readonly slotId: string;

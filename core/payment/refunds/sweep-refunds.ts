@@ -1,6 +1,8 @@
-// The refund sweep. Asks providers about pending refunds until they are final, and about each paid session on a schedule.
+// The refund sweep. Asks providers about pending refunds until they are final, and about each paid session on
+// a schedule.
 //
-// It has its own concurrency limit in each slot, so that it never delays verifications. Pending refunds come first.
+// It has its own concurrency limit in each slot, so that it never delays verifications. Pending refunds come
+// first.
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import type { Task } from '../../../lib/metrics/tasks.ts';
@@ -30,14 +32,18 @@ export type SweepRefundsOptions = RetryDelayLimits & {
   readonly syncRefunds: Pick<SyncRefunds, 'sync'>;
   readonly verifySession: VerifySession;
   readonly callbacks: Pick<RefundCallbacks, 'postpone'>;
-  /** Sessions of one slot that this hub asks about at the same time, and starts to ask about in one interval. */
+  /**
+   * Sessions of one slot that this hub asks about at the same time, and starts to ask about in one interval.
+   */
   readonly concurrency: number;
   readonly intervalMs: number;
   /** Milliseconds that a session is reserved for the hub that asks about it. */
   readonly reservationMs: number;
 };
 
-/** Time to the next check of a session whose provider did not answer: a part of its age, and at least an hour. */
+/**
+ * Time to the next check of a session whose provider did not answer: a part of its age, and at least an hour.
+ */
 const UNANSWERED_PART = 1 / 8;
 const UNANSWERED_MIN_MS = 60 * 60 * 1000;
 const BUSY_MS = 1_000;

@@ -1,5 +1,6 @@
-// Synchronizes the refunds of a session with its provider: requests those that are not requested yet, asks the provider
-// for all refunds of the payment, and records the answer. CreateRefund, the refund sweep and rechecks use it.
+// Synchronizes the refunds of a session with its provider: requests those that are not requested yet, asks
+// the provider for all refunds of the payment, and records the answer. CreateRefund, the refund sweep and
+// rechecks use it.
 import type { Pool, PoolClient } from 'pg';
 import { formatId } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';

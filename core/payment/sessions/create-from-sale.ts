@@ -29,8 +29,9 @@ export type CreateFromSaleOptions = {
 };
 
 /**
- * Finds the session of a callback about a payment that the hub did not start. If an offer names the price that was sold,
- * it creates the session, which is then verified like any other. Undefined if the gateway has no catalog.
+ * Finds the session of a callback about a payment that the hub did not start. If an offer names the price
+ * that was sold, it creates the session, which is then verified like any other. Undefined if the gateway has
+ * no catalog.
  *
  * @throws ProviderUnavailable
  */
@@ -99,7 +100,8 @@ function insertSession(
   return inTransaction(pool, async (client) => {
     const { rowCount } = await client.query({
       name: 'insert_session_of_sale',
-      // charge_session_provider_payment_id_key. The first check is set now: the hub may die before the verification.
+      // charge_session_provider_payment_id_key. The first check is set now: the hub may die before the
+      // verification.
       text: `insert into charge_session (id, slot_id, status, status_verified, status_reason, status_changed_at,
                amount_minor, currency, order_reference, customer, metadata, merchant_transaction_id,
                provider_payment_id, created_at, checks, next_check_at, has_purchase)

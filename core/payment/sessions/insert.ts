@@ -46,8 +46,8 @@ export type InsertOptions = {
 /**
  * Resolves with the id.
  *
- * @throws HubError `slot_disabled`, `amount_invalid` without an amount and an offer, `idempotency_key_reused`,
- * and those of `Sales.quote`
+ * @throws HubError `slot_disabled`, `amount_invalid` without an amount and an offer,
+ * `idempotency_key_reused`, and those of `Sales.quote`
  */
 export async function findOrInsertSession(
   request: CreateSessionRequest,

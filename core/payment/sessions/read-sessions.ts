@@ -1,5 +1,5 @@
-// Reads charge sessions for callbacks and settlements, with one prepared statement each, and notifies watchers on every
-// hub when the status of a session changes.
+// Reads charge sessions for callbacks and settlements, with one prepared statement each, and notifies
+// watchers on every hub when the status of a session changes.
 import { EventEmitter } from 'node:events';
 import type { Client, Pool, PoolClient, QueryConfig } from 'pg';
 import { type DatabaseAddress, directAddress } from '../../storage/connection/database-address.ts';

@@ -5,8 +5,8 @@ import { isLocal, isLoopback } from './callback-url.ts';
 import type { SessionSlot } from './find-slot.ts';
 
 /**
- * Returns the address to store; null for an empty one. The slot has to allow the origin. A slot of a simulator on this
- * machine also allows this machine, for development.
+ * Returns the address to store; null for an empty one. The slot has to allow the origin. A slot of a
+ * simulator on this machine also allows this machine, for development.
  *
  * @throws HubError `return_url_refused`
  */

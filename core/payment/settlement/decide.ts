@@ -1,5 +1,5 @@
-// Decides the verdict on a provider's answer, and what a finding changes about its session: with the status machine of
-// charge sessions. Pure: reads and writes nothing.
+// Decides the verdict on a provider's answer, and what a finding changes about its session: with the status
+// machine of charge sessions. Pure: reads and writes nothing.
 import type { Change } from '../../audit/record.ts';
 import { formatId } from '../../ids.ts';
 import type { ChargeStatusName, UsageKindName } from '../entities.ts';

@@ -1,7 +1,8 @@
 // Settlement: the only code that changes a session's status. Repeating a settlement changes nothing.
 //
 // Findings that arrive at the same time share a transaction. A finding that cannot be settled with the
-// others, or whose batch fails, is settled in a batch of its own. All steps of the transaction are in this file.
+// others, or whose batch fails, is settled in a batch of its own. All steps of the transaction are in this
+// file.
 import { DatabaseError, type Pool, type PoolClient, type QueryResult } from 'pg';
 import type { Logger } from 'pino';
 import { recordChanges } from '../../audit/record.ts';
@@ -121,9 +122,9 @@ export function createSettle(options: SettleOptions): Settle {
 const LOCK_TIMEOUT_MS = 1_000;
 
 /**
- * Settles findings about different sessions in one transaction. `isShared` leaves out findings that would hold up the
- * others, so that they have no result: those with a locked row, with a proof that is not new, or that reverse the
- * payment of an order.
+ * Settles findings about different sessions in one transaction. `isShared` leaves out findings that would
+ * hold up the others, so that they have no result: those with a locked row, with a proof that is not new, or
+ * that reverse the payment of an order.
  */
 async function settleBatch(
   options: SettleOptions,

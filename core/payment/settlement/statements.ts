@@ -1,11 +1,11 @@
-// The statements of a settlement: claim the proofs of payment, write the session, the provider calls, the usage log
-// and the fee lines, and finish the callbacks.
+// The statements of a settlement: claim the proofs of payment, write the session, the provider calls, the
+// usage log and the fee lines, and finish the callbacks.
 //
 // A proof that has paid one session never pays another, not even after a reversal.
 //
 // The first payment of a session is a usage log entry of kind `payment` with the session's id. A `reversal`
-// takes back what refunds left of an earlier payment, and a payment after a reversal is a `later_payment`. Each
-// is written under the session's lock, and never changed.
+// takes back what refunds left of an earlier payment, and a payment after a reversal is a `later_payment`.
+// Each is written under the session's lock, and never changed.
 import type { PoolClient, QueryConfig } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import { newUuid } from '../../ids.ts';

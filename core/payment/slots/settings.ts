@@ -66,8 +66,8 @@ export function checkOptions(driver: PaymentDriver, options: Texts): Record<stri
 }
 
 /**
- * Returns the origins of shops, each once, as browsers send them. Errors do not repeat what was written, which may
- * contain a password.
+ * Returns the origins of shops, each once, as browsers send them. Errors do not repeat what was written,
+ * which may contain a password.
  *
  * @throws HubError `return_origin_invalid`
  */

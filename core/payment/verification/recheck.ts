@@ -35,8 +35,8 @@ export function createRecheck(options: RecheckOptions) {
         field: 'sessionId',
       });
     }
-    // Before the verification: refunds may explain what that reports as a reversal. A provider that does not answer
-    // about refunds does not fail the recheck.
+    // Before the verification: refunds may explain what that reports as a reversal. A provider that does not
+    // answer about refunds does not fail the recheck.
     if (before.status === 'success') await syncRefunds.sync(id, busyWaitMs);
     const result = await verifySession({ sessionId: id, includePaid: true, waitMs: busyWaitMs });
     if (result.kind !== 'settled') {

@@ -1,4 +1,5 @@
-// Rewrites the messages of protovalidate for readers: it has no singular, and says "at least 1" for "not empty".
+// Rewrites the messages of protovalidate for readers: it has no singular, and says "at least 1" for "not
+// empty".
 import type { Validator } from '@bufbuild/protovalidate';
 
 /**

@@ -43,8 +43,8 @@ export type ListenerOptions = {
   /** Connections beyond it are closed before anything is read from them. */
   readonly admit?: ConnectionCap;
   /**
-   * Paths of requests that may take longer to send than others, because the handler reads them while it works. It
-   * limits their time itself.
+   * Paths of requests that may take longer to send than others, because the handler reads them while it
+   * works. It limits their time itself.
    */
   readonly uploads?: ReadonlySet<string>;
   /** Requests beyond it are aborted before they are handled. */

@@ -21,7 +21,9 @@ const MAX_MESSAGE_BYTES = 1024 * 1024;
 /** For calls that need no token: they carry the name of a service. */
 const MAX_PUBLIC_MESSAGE_BYTES = 4 * 1024;
 const MAX_TIMEOUT_MS = 60_000;
-/** For RPCs whose request is a stream: an import of 100000 licenses, with 1 KB for each. Read piece by piece. */
+/**
+ * For RPCs whose request is a stream: an import of 100000 licenses, with 1 KB for each. Read piece by piece.
+ */
 const UPLOAD_LIMITS: StreamLimits = {
   messages: 10_000,
   bytes: 128 * 1024 * 1024,

@@ -36,7 +36,8 @@ export function schemaName(value: string): string {
  * of the role's search path may have tables of another hub, and the temporary schema any table.
  */
 export function searchPath(schema: string): string {
-  // Not by pg's function: hubctl checks names before every command, and loading pg takes a tenth of its start.
+  // Not by pg's function: hubctl checks names before every command, and loading pg takes a tenth of its
+  // start.
   return `search_path to "${schema.replaceAll('"', '""')}", pg_temp`;
 }
 

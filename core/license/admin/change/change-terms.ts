@@ -1,5 +1,5 @@
-// Changes the terms of a license under its lock: once per idempotency key, from the expected version only. Records an
-// event and an audit entry.
+// Changes the terms of a license under its lock: once per idempotency key, from the expected version only.
+// Records an event and an audit entry.
 import { isDeepStrictEqual } from 'node:util';
 import type { PoolClient } from 'pg';
 import type { Actor } from '../../../access/caller.ts';
@@ -48,8 +48,8 @@ export type Changed = { readonly license: License; readonly changed: boolean };
 export type ChangeTerms = (request: ChangeRequest, change: TermsChange, actor: Actor) => Promise<Changed>;
 
 /**
- * Creates the function that changes the terms of a license. Equal terms change nothing. It rejects with HubError
- * `license_unknown`, `version_conflict`, `idempotency_key_reused`, or the error of the change.
+ * Creates the function that changes the terms of a license. Equal terms change nothing. It rejects with
+ * HubError `license_unknown`, `version_conflict`, `idempotency_key_reused`, or the error of the change.
  */
 export function createChangeTerms({ db, clock }: ChangeOptions): ChangeTerms {
   return async (changeRequest, { action, decide, prepare }, actor) => {
@@ -85,7 +85,10 @@ export type TermsWrite = {
   readonly now: Date;
 };
 
-/** Writes the new terms of a locked license, the event and the audit entry. Returns false if the terms are equal. */
+/**
+ * Writes the new terms of a locked license, the event and the audit entry. Returns false if the terms are
+ * equal.
+ */
 export async function writeChange(
   client: PoolClient,
   { license, after, action, actor, now }: TermsWrite,

@@ -11,7 +11,9 @@ export type ExpiryBounds = {
   readonly now?: Date;
 };
 
-/** @throws HubError `expiry_invalid` if the expiry is not in the future, or the grace ends after the year 9999 */
+/**
+ * @throws HubError `expiry_invalid` if the expiry is not in the future, or the grace ends after the year 9999
+ */
 export function checkExpiry(expiresAt: Date, { graceDays, now }: ExpiryBounds, field = 'expiresAt'): void {
   if (now !== undefined && expiresAt <= now) {
     const message = 'the expiry must be in the future; to end a license now, suspend or revoke it';

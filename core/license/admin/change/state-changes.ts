@@ -1,5 +1,5 @@
-// Decides how the state of a license changes: suspended, resumed, revoked or reinstated. Writes a change under the lock
-// of the license.
+// Decides how the state of a license changes: suspended, resumed, revoked or reinstated. Writes a change
+// under the lock of the license.
 import type { PoolClient } from 'pg';
 import type { EventType } from '../../../../lib/presentation/event-types.ts';
 import type { Actor } from '../../../access/caller.ts';
@@ -69,7 +69,9 @@ export type StateWrite = {
   readonly now: Date;
 };
 
-/** Writes the new state of a locked license, the event and the audit entry. Returns false if nothing changes. */
+/**
+ * Writes the new state of a locked license, the event and the audit entry. Returns false if nothing changes.
+ */
 export async function writeStateChange(
   client: PoolClient,
   { license, decide, actor, now }: StateWrite,

@@ -1,4 +1,5 @@
-// UpdateLicense: replaces the terms that a mask names, and sets or removes single limits, features and metadata.
+// UpdateLicense: replaces the terms that a mask names, and sets or removes single limits, features and
+// metadata.
 import type { PoolClient } from 'pg';
 import type { UpdateLicenseRequest } from '../../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { HubError } from '../../../errors.ts';
@@ -28,7 +29,10 @@ const MAX_LIMITS = 64;
 const MAX_FEATURES = 100;
 const MAX_METADATA = 50;
 
-/** Returns the fields of the mask. @throws HubError `update_mask_invalid` for an unknown field, or an empty update */
+/**
+ * Returns the fields of the mask. @throws HubError `update_mask_invalid` for an unknown field, or an empty
+ * update
+ */
 export function readMask(request: UpdateLicenseRequest): ReadonlySet<keyof UpdateLicenseRequest> {
   const paths = request.updateMask?.paths ?? [];
   const fields = paths.map((path) => {

@@ -102,8 +102,9 @@ function laterConditions(after: SpanPosition, order: Sql, bind: Bind): Sql[] {
 const LAST_ACTIVE = `coalesce(l.last_active_on, '1970-01-01'::date)`;
 
 /**
- * The column or expression that a list is sorted by, before the id; undefined if it is sorted by id alone. The order
- * depends only on the filters, so it is the same for each page. Lists of few licenses are sorted by id.
+ * The column or expression that a list is sorted by, before the id; undefined if it is sorted by id alone.
+ * The order depends only on the filters, so it is the same for each page. Lists of few licenses are sorted by
+ * id.
  */
 function orderOf(filter: LicenseFilter): Sql | undefined {
   if (isSelective(filter)) return undefined;

@@ -18,8 +18,8 @@ export function licensesWhere(condition: Sql): Source {
 }
 
 /**
- * Walks the list and tests each license, for a condition that many licenses meet. The subquery keeps the planner
- * from collecting all of them before it takes the first ones.
+ * Walks the list and tests each license, for a condition that many licenses meet. The subquery keeps the
+ * planner from collecting all of them before it takes the first ones.
  */
 export function walkWhere(condition: Sql): Source {
   return (conditions, limit) =>

@@ -185,8 +185,8 @@ function amountOf(transaction: Answer): Money {
 }
 
 /**
- * What the store receives, in its own currency. Undefined if the answer has no readable amount, which does not
- * invalidate the payment.
+ * What the store receives, in its own currency. Undefined if the answer has no readable amount, which does
+ * not invalidate the payment.
  */
 function receivedOf({ store_amount: amount, currency }: Answer): Money | undefined {
   if (typeof amount !== 'string' || typeof currency !== 'string') return undefined;

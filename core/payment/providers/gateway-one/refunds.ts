@@ -1,14 +1,14 @@
 // Refunds of gateway_one.
 //
-// From the provider's public documentation: the path and the parameters, `bank_tran_id`, the statuses of a request
-// (`success`, `failed`, and `processing` for a refund that was requested before) and of a query by `refund_ref_id`
-// (`refunded`, `processing`, `cancelled`). From public integrations: `refund_trans_id`, the merchant's id of the
-// refund, which the provider now requires.
+// From the provider's public documentation: the path and the parameters, `bank_tran_id`, the statuses of a
+// request (`success`, `failed`, and `processing` for a refund that was requested before) and of a query by
+// `refund_ref_id` (`refunded`, `processing`, `cancelled`). From public integrations: `refund_trans_id`, the
+// merchant's id of the refund, which the provider now requires.
 //
-// The provider does not list the refunds of a payment, does not find a refund by the merchant's id, and does not report
-// the amount of a refund. To find a refund whose answer was lost, the driver repeats the request: the provider answers
-// `processing`. A partial refund that somebody made in the merchant panel stays unknown. The transaction query reports a
-// refund of the whole payment.
+// The provider does not list the refunds of a payment, does not find a refund by the merchant's id, and does
+// not report the amount of a refund. To find a refund whose answer was lost, the driver repeats the request:
+// the provider answers `processing`. A partial refund that somebody made in the merchant panel stays unknown.
+// The transaction query reports a refund of the whole payment.
 import { formatDecimal, formatMoney } from '../../money.ts';
 import {
   type ExpectedPayment,
@@ -60,8 +60,8 @@ export const refunds: RefundCalls = {
   },
 
   /**
-   * Queries the payment first and then its refunds, so that a refund in between is not mistaken for a reversal. Does not
-   * find refunds without the provider's id: request these again.
+   * Queries the payment first and then its refunds, so that a refund in between is not mistaken for a
+   * reversal. Does not find refunds without the provider's id: request these again.
    */
   async find(access, { payment, requested }): Promise<FoundRefunds> {
     const verdict = await queryPayment(access, payment);

@@ -19,7 +19,10 @@ import {
   requiredText,
 } from '../driver-calls.ts';
 
-/** An answer in any of the provider's envelopes: `statusCode`, `errorCode`, `externalCode`, or a bare `message`. */
+/**
+ * An answer in any of the provider's envelopes: `statusCode`, `errorCode`, `externalCode`, or a bare
+ * `message`.
+ */
 export type Reply = {
   readonly status: number;
   readonly code: string | undefined;

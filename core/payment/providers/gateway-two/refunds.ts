@@ -1,13 +1,13 @@
 // Refunds of gateway_two.
 //
-// The provider has two refund APIs. Version 1, below the base URL of a slot, refunds a payment once. Version 2
-// refunds parts of it several times, and lists its refunds, so this driver calls version 2 with the access tokens
-// of version 1. From the provider's documentation and public integrations: the paths, the fields (`sku` and
-// `reason` are required, at most 255 characters), HTTP 400 with `externalCode` for a refusal, `refundTransactions`
-// missing for a payment without refunds.
+// The provider has two refund APIs. Version 1, below the base URL of a slot, refunds a payment once. Version
+// 2 refunds parts of it several times, and lists its refunds, so this driver calls version 2 with the access
+// tokens of version 1. From the provider's documentation and public integrations: the paths, the fields
+// (`sku` and `reason` are required, at most 255 characters), HTTP 400 with `externalCode` for a refusal,
+// `refundTransactions` missing for a payment without refunds.
 //
-// The list does not contain the merchant's id, so the hub recognizes a refund whose answer was lost by its amount. Nor
-// does it contain a currency: a payment is refunded in its own.
+// The list does not contain the merchant's id, so the hub recognizes a refund whose answer was lost by its
+// amount. Nor does it contain a currency: a payment is refunded in its own.
 import { formatDecimal, formatMoney, type Money, sameMoney } from '../../money.ts';
 import {
   type ExpectedPayment,
@@ -76,7 +76,10 @@ export const refunds: RefundCalls = {
     });
   },
 
-  /** Queries the payment first and then its refunds, so that a refund in between is not mistaken for a reversal. */
+  /**
+   * Queries the payment first and then its refunds, so that a refund in between is not mistaken for a
+   * reversal.
+   */
   find: (access, search) =>
     asUnavailable(async (): Promise<FoundRefunds> => {
       const { payment } = search;

@@ -46,7 +46,10 @@ export function fromStripeAmount(amount: number | null, code: string | null): Mo
   }
 }
 
-/** The decimals of Stripe's amounts less those of the hub's. Undefined for a currency that Stripe does not take. */
+/**
+ * The decimals of Stripe's amounts less those of the hub's. Undefined for a currency that Stripe does not
+ * take.
+ */
 function shiftOf(currency: string): number | undefined {
   const digits = minorDigits(currency);
   const known = DIGITS.get(currency);

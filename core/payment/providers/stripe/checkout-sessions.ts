@@ -142,7 +142,9 @@ function judgeUnpaid(session: Stripe.Checkout.Session, detail: string, now: Date
   return { kind: 'pending', ...(until > now && { until }), detail: `${detail}; the payment is in progress` };
 }
 
-/** Whether the metadata name this transaction. A session of a payment link has none: its stored id is enough. */
+/**
+ * Whether the metadata name this transaction. A session of a payment link has none: its stored id is enough.
+ */
 function isOfHub({ metadata }: Stripe.Checkout.Session, merchantTransactionId: string): boolean {
   const named = metadata?.[HUB_TRANSACTION];
   return named === undefined || named === merchantTransactionId;
@@ -152,7 +154,10 @@ function amountOf({ amount_total, currency }: Stripe.Checkout.Session): Money {
   return fromStripeAmount(amount_total, currency);
 }
 
-/** What the vendor receives: less Stripe's fee. Undefined if Stripe has not booked the payment, or not readably. */
+/**
+ * What the vendor receives: less Stripe's fee. Undefined if Stripe has not booked the payment, or not
+ * readably.
+ */
 function receivedOf({ payment_intent: intent }: Stripe.Checkout.Session): Money | undefined {
   const charge = typeof intent === 'object' ? intent?.latest_charge : undefined;
   const booked = typeof charge === 'object' ? charge?.balance_transaction : undefined;

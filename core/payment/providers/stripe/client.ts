@@ -5,13 +5,17 @@ import { readAnswer } from '../driver-calls.ts';
 
 const TIMEOUT_MS = 15_000;
 
-/** Loads the package with the first call, because it takes tens of megabytes that hubs without Stripe do not need. */
+/**
+ * Loads the package with the first call, because it takes tens of megabytes that hubs without Stripe do not
+ * need.
+ */
 export async function loadStripe(): Promise<typeof Stripe> {
   return (await import('stripe')).default;
 }
 
 /**
- * Calls the API. `call` also reads the answer, so that an answer of an undocumented form is reported as unreadable.
+ * Calls the API. `call` also reads the answer, so that an answer of an undocumented form is reported as
+ * unreadable.
  *
  * @throws ProviderUnavailable if the answer is unknown
  * @throws ProviderRefused

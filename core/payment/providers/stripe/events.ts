@@ -1,4 +1,5 @@
-// Reads the events that Stripe sends to the webhook: verifies the signature, keeps the ids, and reads the claim.
+// Reads the events that Stripe sends to the webhook: verifies the signature, keeps the ids, and reads the
+// claim.
 import type Stripe from 'stripe';
 import { parseId } from '../../../ids.ts';
 import {
@@ -84,7 +85,10 @@ function readEvent(event: unknown): OpenedCallback {
   return { fields, ...(isSession && sessionId !== undefined && { sessionId }) };
 }
 
-/** Reads what the event claims. Only an answer of Stripe's API settles a session, even if the signature is valid. */
+/**
+ * Reads what the event claims. Only an answer of Stripe's API settles a session, even if the signature is
+ * valid.
+ */
 export function readClaim(fields: CallbackFields<(typeof READS)[number]>): CallbackClaim {
   const { type = '', checkout_session, transaction, payment_status, payment_intent } = fields;
   if (type === '') throw new CallbackMalformed('type', 'type is required and must not be empty');

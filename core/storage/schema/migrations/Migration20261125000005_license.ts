@@ -187,8 +187,9 @@ const LICENSE_ENDS_AT = `
  * Keeps license.seats_used. Triggers do it, so that the number is right whichever way a seat is changed, psql
  * included. Seats are added many at a time and counted once for each license; they are released one by one.
  *
- * A new seat also sets the day of the activation, because a second update of the license would cost each activation.
- * The first seat begins the validity of a license that is valid from then on, in calendar months and years of UTC.
+ * A new seat also sets the day of the activation, because a second update of the license would cost each
+ * activation. The first seat begins the validity of a license that is valid from then on, in calendar months
+ * and years of UTC.
  */
 const COUNT_SEATS = `
   create function seat_count() returns trigger language plpgsql set search_path from current as $$
@@ -227,12 +228,13 @@ const COUNT_SEATS = `
   end $$`;
 
 /**
- * Allocates seats to the machines that have none. Returns a row for each new seat: its id, and the version of the terms
- * and the expiry of its license. It leaves out a license that is revoked, suspended, expired, full or locked.
+ * Allocates seats to the machines that have none. Returns a row for each new seat: its id, and the version of
+ * the terms and the expiry of its license. It leaves out a license that is revoked, suspended, expired, full
+ * or locked.
  *
- * Seats change only under the lock of their license, which keeps `seats_used` exact. PostgreSQL checks the conditions
- * on a license again once it has locked the row. Licenses are locked in the order of their ids, so that two calls
- * cannot deadlock.
+ * Seats change only under the lock of their license, which keeps `seats_used` exact. PostgreSQL checks the
+ * conditions on a license again once it has locked the row. Licenses are locked in the order of their ids, so
+ * that two calls cannot deadlock.
  */
 const ALLOCATE_SEATS = `
   create function allocate_seats(seat_ids uuid[], key_hashes bytea[], machine_fingerprints text[],

@@ -1,4 +1,5 @@
-// The tables of the event module: the outbox, events, the endpoints that they are delivered to, and their deliveries.
+// The tables of the event module: the outbox, events, the endpoints that they are delivered to, and their
+// deliveries.
 import { Migration } from '@mikro-orm/migrations';
 
 export class Migration20261125000007_event extends Migration {

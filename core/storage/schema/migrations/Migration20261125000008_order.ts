@@ -1,5 +1,5 @@
-// The tables of the order module: offers, the purchases that charge sessions make of them, and the orders of paid
-// sessions.
+// The tables of the order module: offers, the purchases that charge sessions make of them, and the orders of
+// paid sessions.
 import { Migration } from '@mikro-orm/migrations';
 
 export class Migration20261125000008_order extends Migration {

@@ -98,7 +98,8 @@ export function createCustomers({ db, sealer, clock }: CustomersOptions) {
         await client.query({
           name: 'update_customer',
           // customer_pkey
-          text: `update customer set name = $2, email = $3, external_ref = $4, metadata = $5, sealed_data_key = $6
+          text: `update customer set name = $2, email = $3, external_ref = $4, metadata = $5,
+                 sealed_data_key = $6
                  where id = $1`,
           values: [id, after.name, after.email, after.externalRef, after.metadata, key.sealedKey],
         });

@@ -21,7 +21,8 @@ export const CustomerSchema = defineEntity({
     searchGrams: p
       .array<string>()
       .generated(
-        `search_grams(name || chr(10) || coalesce(email, '') || chr(10) || coalesce(external_ref, '')) stored`,
+        `search_grams(name || chr(10) || coalesce(email, '') || chr(10) ||
+        coalesce(external_ref, '')) stored`,
       )
       .lazy(),
   },

@@ -93,7 +93,8 @@ async function readFormerValues(client: ClientBase, id: string, key: DataKey): P
     name: 'former_customer_values',
     // audit_entry_subject_idx
     text: `select before from audit_entry
-           where subject = $1 and action = 'customer.update' and before is not null order by id desc limit 1000`,
+           where subject = $1 and action = 'customer.update' and before is not null
+           order by id desc limit 1000`,
     values: [formatId('cus', id)],
   });
   return rows.map(({ before }) => key.openFacts(before));

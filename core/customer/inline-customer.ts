@@ -49,7 +49,8 @@ export async function findOrCreateCustomer(
 /** license_customer_idx, purchase_customer_idx */
 const IS_VISIBLE = `
   ($2::text[] is null
-   or exists (select from license l join app a on a.id = l.app_id where l.customer_id = c.id and a.slug = any($2))
+   or exists (select from license l join app a on a.id = l.app_id
+     where l.customer_id = c.id and a.slug = any($2))
    or exists (select from purchase p join offer_version v on v.id = p.offer_version_id
                 join offer f on f.id = v.offer_id join app a on a.id = f.app_id
               where p.customer_id = c.id and a.slug = any($2)))`;

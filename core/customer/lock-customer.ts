@@ -26,7 +26,8 @@ export async function lockCustomer(client: ClientBase, customerId: string): Prom
   const { rows } = await client.query<LockedCustomer>({
     name: 'lock_customer',
     // customer_pkey
-    text: `select id, name, email, external_ref as "externalRef", metadata, sealed_data_key as "sealedDataKey",
+    text: `select id, name, email, external_ref as "externalRef", metadata,
+           sealed_data_key as "sealedDataKey",
                   erased_at is not null as "isErased"
            from customer where id = $1 for no key update`,
     values: [parseId('cus', customerId) ?? null],

@@ -21,7 +21,9 @@ export const eventTableMetrics: Figures = {
     },
     {
       name: OVERDUE,
-      help: 'How long the delivery that waits the longest for an attempt is overdue, in seconds; 0 without one.',
+      help:
+        'How long the delivery that waits the longest for an attempt is overdue, in seconds; ' +
+        '0 without one.',
     },
     {
       name: PENDING,
@@ -47,7 +49,8 @@ export const eventTableMetrics: Figures = {
                     count(*) filter (where disabled)::int as disabled,
                     (select greatest(0, extract(epoch from now() - at))::float8
                      from event_outbox order by position limit 1) as "unnumberedSeconds",
-                    (select greatest(0, extract(epoch from now() - min(at)))::float8 from due) as "overdueSeconds",
+                    (select greatest(0, extract(epoch from now() - min(at)))::float8 from due)
+                      as "overdueSeconds",
                     (select sum(pending)::float8 from due) as pending
              from live`,
     });

@@ -144,7 +144,8 @@ export const LicenseSchema = defineEntity({
     { name: 'license_suspended_idx', properties: ['id'], where: 'suspended_at is not null' },
     {
       name: 'license_active_idx',
-      expression: `create index license_active_idx on license (coalesce(last_active_on, '1970-01-01'::date), id)`,
+      expression: `create index license_active_idx on license
+        (coalesce(last_active_on, '1970-01-01'::date), id)`,
     },
     {
       name: 'license_metadata_idx',

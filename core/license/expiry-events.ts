@@ -52,7 +52,8 @@ function recordBatch(pool: Pool, { type, name, time, daysBefore }: Expiry, now: 
       [type, until],
     );
     const { rows: marks } = await client.query<{ announcedMs: number }>(
-      `select ${epochMs('announced_until')} as "announcedMs" from license_expiry_mark where type = $1 for update`,
+      `select ${epochMs('announced_until')} as "announcedMs" from license_expiry_mark
+       where type = $1 for update`,
       [type],
     );
     const recordedUntil = new Date(marks[0]?.announcedMs ?? until);

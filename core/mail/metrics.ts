@@ -36,7 +36,8 @@ export const mailTableMetrics: Figures = {
     const { rows } = await client.query<{ queued: number; age: number | null; failed: number }>({
       name: 'mail_figures',
       // mail_queued_idx, mail_failed_idx. Ids are in the order of time.
-      text: `select (select count(*) from (select from mail where state = 'queued' limit ${COUNTED}) q)::int as queued,
+      text: `select (select count(*)
+             from (select from mail where state = 'queued' limit ${COUNTED}) q)::int as queued,
                     (select greatest(0, extract(epoch from now() - created_at))::float8
                      from mail where state = 'queued' order by id limit 1) as age,
                     (select count(*) from (select from mail where state = 'failed'

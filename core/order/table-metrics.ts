@@ -10,7 +10,9 @@ export const orderTableMetrics: Figures = {
   specs: [
     {
       name: BLOCKED,
-      help: `Orders that the hub could not fulfill and whose payment stands; ${COUNTED} means that many or more.`,
+      help:
+        'Orders that the hub could not fulfill and whose payment stands; ' +
+        `${COUNTED} means that many or more.`,
     },
     { name: OLDEST, help: 'Age of the oldest of them in seconds; 0 if there is none.' },
   ],

@@ -59,7 +59,8 @@ async function eraseSessions(
     // charge_session_pkey. A hash of the request could be guessed.
     text: `update charge_session
            set customer = '{}', metadata = '{}', request_hash = null,
-               status_reason = case when ${contains('status_reason', '$2')} then '${ERASED}' else status_reason end,
+               status_reason = case when ${contains('status_reason', '$2')} then '${ERASED}'
+                 else status_reason end,
                risk_title = case when ${contains('risk_title', '$2')} then '${ERASED}' else risk_title end
            where id = any($1)`,
     values: [ids, values],
@@ -105,7 +106,8 @@ async function eraseVerifications(
   await client.query({
     name: 'erase_verifications',
     // verification_session_idx
-    text: `update verification set detail = '${ERASED}' where session_id = any($1) and ${contains('detail', '$2')}`,
+    text: `update verification set detail = '${ERASED}'
+           where session_id = any($1) and ${contains('detail', '$2')}`,
     values: [ids, values],
   });
 }

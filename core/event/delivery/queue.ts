@@ -57,7 +57,8 @@ export async function readEndpoint(pool: Pool, id: string): Promise<DueEndpoint 
   const { rows } = await pool.query<DueRow>({
     name: 'read_due_endpoint',
     // event_endpoint_pkey
-    text: `select ${DUE_COLUMNS} from event_endpoint where id = $1 and disabled_at is null and removed_at is null`,
+    text: `select ${DUE_COLUMNS} from event_endpoint
+           where id = $1 and disabled_at is null and removed_at is null`,
     values: [id],
   });
   return rows.map(toDueEndpoint)[0];
@@ -140,7 +141,8 @@ export async function finishDeliveries(pool: Pool, finished: readonly FinishedDe
     text: `with finished as (
              select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::timestamptz[],
                $6::int[], $7::text[], $8::text[], $9::int[], $10::timestamptz[])
-             as t (event_id, endpoint_id, state, at, next_attempt_at, status, body, problem, duration_ms, claimed_until)
+             as t (event_id, endpoint_id, state, at, next_attempt_at, status, body, problem, duration_ms,
+               claimed_until)
            ), updated as (
              update event_delivery d
              set state = t.state, attempts = d.attempts + 1, next_attempt_at = t.next_attempt_at,

@@ -100,7 +100,8 @@ export async function writeDisabled(
     name: 'write_endpoint_disabled',
     // event_endpoint_pkey
     text: `update event_endpoint
-           set disabled_at = case when $2::text is not null then $3::timestamptz end, disabled_reason = $2::text,
+           set disabled_at = case when $2::text is not null then $3::timestamptz end,
+             disabled_reason = $2::text,
                failing_since = null
            where id = $1 and (disabled_at is null) = ($2::text is not null) and url = coalesce($4, url)
              and ($5::timestamptz is null or failing_since = $5)`,

@@ -183,7 +183,8 @@ export async function resolveFilter(pool: Pool, { types, app, slot }: EventFilte
   const { rows } = await pool.query<{ appId: string | null; slotId: string | null }>({
     name: 'ids_of_event_filter',
     // app_slug_key, slot_name_key
-    text: `select (select id from app where slug = $1) as "appId", (select id from slot where name = $2) as "slotId"`,
+    text: `select (select id from app where slug = $1) as "appId",
+           (select id from slot where name = $2) as "slotId"`,
     values: [app ?? null, slot ?? null],
   });
   const { appId = null, slotId = null } = rows[0] ?? {};

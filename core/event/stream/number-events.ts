@@ -110,13 +110,15 @@ async function moveEvents(client: PoolClient, { positions, count, subscriptions 
              on conflict (name) do update set last_number = c.last_number + excluded.last_number
              returning last_number - $3 as before
            ), numbered as (
-             select row_number() over (order by t.position, o.place) as nth, t.type, o.object_id, o.app_id, o.slot_id,
+             select row_number() over (order by t.position, o.place) as nth, t.type, o.object_id, o.app_id,
+               o.slot_id,
                     t.at
              from taken t cross join lateral unnest(t.object_ids, t.app_ids, t.slot_ids)
                with ordinality as o (object_id, app_id, slot_id, place)
            ), moved as (
              insert into event (id, number, type, object_id, app_id, slot_id, at)
-             select ($2::uuid[])[nth], before + nth, type, object_id, app_id, slot_id, at from numbered, counted
+             select ($2::uuid[])[nth], before + nth, type, object_id, app_id, slot_id, at
+             from numbered, counted
              returning id, type, object_id, app_id, slot_id
            )
            select id, type, object_id as "objectId", app_id as "appId", slot_id as "slotId"

@@ -93,7 +93,8 @@ async function lookForEvents(
   const { rows } = await pool.query<{ isEmpty: boolean; xmin: string; xmax: string }>({
     name: 'has_events',
     // event_outbox_pkey
-    text: `select (select false from event_outbox where position > $1 order by position limit 1) is null as "isEmpty",
+    text: `select (select false from event_outbox where position > $1 order by position limit 1) is null
+             as "isEmpty",
                   pg_snapshot_xmin(s) as xmin, pg_snapshot_xmax(s) as xmax
            from pg_current_snapshot() s`,
     values: [after],

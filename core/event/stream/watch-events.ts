@@ -66,7 +66,8 @@ function startOf(cursor: string, { first, last }: { readonly first: number; read
   if (number <= last) return number;
   throw new HubError(
     'cursor_invalid',
-    'this hub has not sent this cursor. If it was restored from a backup, read the objects again, and start ' +
+    'this hub has not sent this cursor. ' +
+      'If it was restored from a backup, read the objects again, and start ' +
       'without a cursor',
     { field: 'cursor' },
   );

@@ -141,7 +141,8 @@ const LOCK = 'select from license where key_hash = any($1) order by id for no ke
 const FIND_OR_ALLOCATE = `
   select t.position, l.id as "licenseId", a.slug as app, nullif(c.name, '') as customer, l.limits,
          p.limits as "profileLimits", l.features,
-         case when l.signed_metadata <> '{}' then l.metadata end as metadata, l.signed_metadata as "signedMetadata",
+         case when l.signed_metadata <> '{}' then l.metadata end as metadata,
+         l.signed_metadata as "signedMetadata",
          l.lease_days as "leaseDays",
          -- As the trigger seat_counted_added sets it with the first seat.
          (extract(epoch from coalesce(l.expires_at, ($6::timestamptz at time zone 'UTC' + l.valid_for)
@@ -156,7 +157,8 @@ const FIND_OR_ALLOCATE = `
              (extract(epoch from ends_at) * 1000)::float8))
            from allocate_seats($1, $2, $3, $4, $5, $6)
          ) -> t.new_id::text end as allocated
-  from unnest($1::uuid[], $2::bytea[], $3::text[]) with ordinality as t (new_id, key_hash, machine_fingerprint,
+  from unnest($1::uuid[], $2::bytea[], $3::text[]) with ordinality
+    as t (new_id, key_hash, machine_fingerprint,
     position)
   join license l on l.key_hash = t.key_hash
   join app a on a.id = l.app_id

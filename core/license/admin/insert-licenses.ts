@@ -39,12 +39,14 @@ export function insertLicenses(licenses: readonly LicenseRow[], common: CommonCo
   const { appId, keySecretId, createdAt, terms } = common;
   return {
     name: 'issue_licenses',
-    text: `insert into license (id, key_hash, key_hint, app_id, customer_id, key_secret_id, seat_limit, limits,
+    text: `insert into license (id, key_hash, key_hint, app_id, customer_id, key_secret_id, seat_limit,
+           limits,
              limit_profile_id, lease_days, grace_days, expires_at, valid_for, features, metadata,
              signed_metadata, created_at)
            select id, substring($2::bytea from (place::int - 1) * ${HASH_BYTES} + 1 for ${HASH_BYTES}),
              key_hint, $4, customer_id, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17
-           from unnest($1::uuid[], $3::text[], $5::uuid[]) with ordinality as t (id, key_hint, customer_id, place)`,
+           from unnest($1::uuid[], $3::text[], $5::uuid[]) with ordinality
+             as t (id, key_hint, customer_id, place)`,
     values: [
       arrayLiteral(licenses.map(({ id }) => id)),
       Buffer.concat(licenses.map(({ keyHash }) => keyHash)),

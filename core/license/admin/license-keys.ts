@@ -54,7 +54,8 @@ export function createLicenseKeys({ db, keySecrets, clock }: LicenseKeysOptions)
         name: 'rekey_license',
         // license_pkey. The statement reads the hash as it was before.
         text: `with replaced as (
-                 insert into replaced_key (key_hash, license_id) select key_hash, id from license where id = $1
+                 insert into replaced_key (key_hash, license_id) select key_hash, id from license
+                   where id = $1
                )
                update license set key_secret_id = $2, key_generation = $3, key_hash = $4, key_hint = $5
                where id = $1`,

@@ -26,7 +26,8 @@ export async function insertImported(
              case when revoked then $3::timestamptz end, case when revoked then $4 end
            from jsonb_to_recordset($1) as t (id uuid, key_hash text, key_hint text, customer_id uuid,
              seat_limit int, limits jsonb, limit_profile_id uuid, lease_days int, grace_days int,
-             expires_at timestamptz, features jsonb, metadata jsonb, created_at timestamptz, revoked boolean)`,
+             expires_at timestamptz, features jsonb, metadata jsonb, created_at timestamptz,
+             revoked boolean)`,
     values: [
       JSON.stringify(rows.map((row, place) => toRecord(row, ids[place], customerIds[place]))),
       appId,

@@ -27,7 +27,8 @@ ${ORDER}
 `,
     html: page(`<p>Thank you for buying {{offerName}}. Enter this license key in {{appName}}:</p>
 {{#licenses}}
-<p style="font-family:ui-monospace,Consolas,monospace;font-size:18px;background:#f2f3f5;border-radius:6px;padding:12px 16px">{{licenseKey}}</p>
+<p style="font-family:ui-monospace,Consolas,monospace;font-size:18px;background:#f2f3f5;border-radius:6px;\
+padding:12px 16px">{{licenseKey}}</p>
 {{/licenses}}
 {{#downloadUrl}}
 <p><a href="{{downloadUrl}}">Download {{appName}}</a></p>
@@ -41,7 +42,8 @@ ${ORDER}
 Your license of {{appName}} is renewed.
 
 {{#licenses}}
-{{#expiresOn}}It is valid until {{expiresOn}}.{{/expiresOn}}{{^expiresOn}}The new period begins when you activate it.{{/expiresOn}}
+{{#expiresOn}}It is valid until {{expiresOn}}.{{/expiresOn}}\
+{{^expiresOn}}The new period begins when you activate it.{{/expiresOn}}
 {{/licenses}}
 
 You do not need to do anything: {{appName}} learns this when it is online.
@@ -50,7 +52,8 @@ ${ORDER}
 `,
     html: page(`<p>Your license of {{appName}} is renewed.</p>
 {{#licenses}}
-<p>{{#expiresOn}}It is valid until <strong>{{expiresOn}}</strong>.{{/expiresOn}}{{^expiresOn}}The new period begins when you activate it.{{/expiresOn}}</p>
+<p>{{#expiresOn}}It is valid until <strong>{{expiresOn}}</strong>.{{/expiresOn}}\
+{{^expiresOn}}The new period begins when you activate it.{{/expiresOn}}</p>
 {{/licenses}}
 <p>You do not need to do anything: {{appName}} learns this when it is online.</p>`),
   },
@@ -77,7 +80,8 @@ ${ORDER}
 function page(content: string): string {
   return `<!doctype html>
 <html lang="en">
-<body style="margin:0;padding:24px;font-family:system-ui,Segoe UI,Helvetica,Arial,sans-serif;font-size:16px;line-height:1.5;color:#1c1e21">
+<body style="margin:0;padding:24px;font-family:system-ui,Segoe UI,Helvetica,Arial,sans-serif;\
+font-size:16px;line-height:1.5;color:#1c1e21">
 <div style="max-width:560px">
 <p>${GREETING}</p>
 ${content}

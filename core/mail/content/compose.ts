@@ -110,7 +110,8 @@ async function readContext(db: Database, order: StoredOrder): Promise<Context | 
     // sales_order_pkey, customer_pkey, charge_session_pkey
     text: `select o.app_id as "appId", coalesce(c.language, '') as language, u.name, u.email,
                   u.erased_at is not null as erased
-           from sales_order o join customer u on u.id = o.customer_id join charge_session c on c.id = o.session_id
+           from sales_order o join customer u on u.id = o.customer_id
+             join charge_session c on c.id = o.session_id
            where o.id = $1`,
     values: [order.id],
   });

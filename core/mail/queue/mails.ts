@@ -90,7 +90,8 @@ export function createMails({ db, clock, domain, onDue }: MailsOptions) {
         await client.query({
           name: 'resend_mail',
           // mail_pkey. Mail programs drop a second mail with the Message-ID of one that they have.
-          text: `update mail set state = 'queued', attempts = 0, next_attempt_at = $2, problem = '', smtp_response = '',
+          text: `update mail set state = 'queued', attempts = 0, next_attempt_at = $2, problem = '',
+                 smtp_response = '',
                    sent_at = null, message_id = case when state = 'queued' then message_id else $3 end
                  where id = $1`,
           values: [id, now, newMessageId(domain)],

@@ -13,8 +13,10 @@ export function createQueueMails(domain: string): QueueMails {
       {
         name: 'queue_mails',
         // customer_pkey, charge_session_pkey, mail_order_id_key
-        text: `insert into mail (id, order_id, app_id, kind, language, state, next_attempt_at, message_id, created_at)
-               select t.id, t.order_id, t.app_id, t.kind, coalesce(c.language, ''), 'queued', $7, t.message_id, $7
+        text: `insert into mail (id, order_id, app_id, kind, language, state, next_attempt_at, message_id,
+               created_at)
+               select t.id, t.order_id, t.app_id, t.kind, coalesce(c.language, ''), 'queued', $7,
+                 t.message_id, $7
                from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::uuid[], $6::text[], $8::uuid[])
                  as t (id, order_id, app_id, kind, session_id, message_id, customer_id)
                join customer u on u.id = t.customer_id join charge_session c on c.id = t.session_id

@@ -71,7 +71,8 @@ export async function releaseMails(pool: Pool, claims: readonly ClaimedMail[], n
     // mail_pkey
     text: `update mail m set next_attempt_at = $3
            from unnest($1::uuid[], $2::timestamptz[]) as t (id, claimed_until)
-           where m.id = t.id and m.id = any($1) and m.state = 'queued' and m.next_attempt_at = t.claimed_until`,
+           where m.id = t.id and m.id = any($1) and m.state = 'queued'
+             and m.next_attempt_at = t.claimed_until`,
     values: [claims.map(({ id }) => id), claims.map(({ claimedUntil }) => claimedUntil), now],
   });
 }

@@ -69,7 +69,8 @@ export function createClaimTokens({ pool, clock }: { pool: Pool; clock: Clock })
       if (found !== undefined && sinceMs !== undefined && sinceMs < validMs) return;
       throw new HubError(
         'claim_invalid',
-        'the claim token is not one of this session, or it has expired: it is valid until 7 days after the payment',
+        'the claim token is not one of this session, or it has expired: ' +
+          'it is valid until 7 days after the payment',
         { field: 'claimToken' },
       );
     },

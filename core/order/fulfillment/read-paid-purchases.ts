@@ -38,8 +38,10 @@ export async function readPaidPurchases(
     text: `select p.session_id as "sessionId", c.slot_id as "slotId", a.slug || '/' || f.slug as offer,
                   f.id as "offerId", v.id as "offerVersionId",
                   jsonb_build_object('id', a.id, 'slug', a.slug, 'defaultSeatLimit', a.default_seat_limit,
-                    'defaultLeaseDays', a.default_lease_days, 'defaultGraceDays', a.default_grace_days) as app,
-                  v.granted as "grant", p.quantity, p.customer_id as "customerId", p.license_id as "licenseId",
+                    'defaultLeaseDays', a.default_lease_days,
+                    'defaultGraceDays', a.default_grace_days) as app,
+                  v.granted as "grant", p.quantity, p.customer_id as "customerId",
+                  p.license_id as "licenseId",
                   case when o.id is not null then
                     jsonb_build_object('id', o.id, 'state', o.state, 'reason', o.reason) end as "order"
            from purchase p join charge_session c on c.id = p.session_id

@@ -11,7 +11,8 @@ export function writeOrders(attempts: readonly OrderAttempt[], at: Date): QueryC
     text: `insert into sales_order (id, session_id, app_id, offer_id, slot_id, customer_id, state, reason,
                                     created_at, fulfilled_at)
            select t.*, $9, case when t.state = 'fulfilled' then $9::timestamptz end
-           from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::text[])
+           from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::uuid[], $7::text[],
+             $8::text[])
              as t (id, session_id, app_id, offer_id, slot_id, customer_id, state, reason)
            on conflict (session_id) do update
            set state = excluded.state, reason = excluded.reason, fulfilled_at = excluded.fulfilled_at,
@@ -38,7 +39,8 @@ export function insertOrderLicenses(attempts: readonly OrderAttempt[]): QueryCon
   );
   return {
     name: 'insert_order_licenses',
-    text: `insert into order_license (order_id, license_id, issued, expires_before, expires_after, seats_added)
+    text: `insert into order_license (order_id, license_id, issued, expires_before, expires_after,
+           seats_added)
            select * from unnest($1::uuid[], $2::uuid[], $3::boolean[], $4::timestamptz[], $5::timestamptz[],
                                 $6::int[])`,
     values: [

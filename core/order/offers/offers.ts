@@ -105,7 +105,8 @@ export function createOffers({ db, keySecrets, clock }: OffersOptions) {
         if (expectedVersion !== undefined && expectedVersion !== offer.version) {
           throw new HubError(
             'version_conflict',
-            `the offer has version ${offer.version}, not ${expectedVersion}: read it again before you change it`,
+            `the offer has version ${offer.version}, not ${expectedVersion}: ` +
+              'read it again before you change it',
             { field: 'expectedVersion' },
           );
         }

@@ -64,8 +64,10 @@ export async function readOrders(
     text: `select o.id, o.session_id as "sessionId", a.slug as app, a.name as "appName", s.name as slot,
                   a.slug || '/' || f.slug as offer, f.id as "offerId", v.version as "offerVersion",
                   v.name as "offerName", v.download_url as "downloadUrl", p.quantity,
-                  c.amount_minor as "amountMinor", c.currency, o.customer_id as "customerId", o.state, o.reason,
-                  ${epochMs('o.created_at')} as "createdAtMs", ${epochMs('o.fulfilled_at')} as "fulfilledAtMs",
+                  c.amount_minor as "amountMinor", c.currency, o.customer_id as "customerId", o.state,
+                  o.reason,
+                  ${epochMs('o.created_at')} as "createdAtMs",
+                  ${epochMs('o.fulfilled_at')} as "fulfilledAtMs",
                   ${epochMs('o.refunded_at')} as "refundedAtMs", ${LICENSES_OF_ORDER} as licenses
            from sales_order o join purchase p on p.session_id = o.session_id
              join charge_session c on c.id = o.session_id join offer_version v on v.id = p.offer_version_id

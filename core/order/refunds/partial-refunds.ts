@@ -15,7 +15,8 @@ const UNITS = {
   license: (units: number, of: number) =>
     `the price of ${units} of ${of} licenses: suspend or revoke those that the customer gives back`,
   renewal: (units: number, of: number) =>
-    `the price of ${units} of ${of} periods: change the expiry of the license if the customer gives them back`,
+    `the price of ${units} of ${of} periods: ` +
+    'change the expiry of the license if the customer gives them back',
   seats: (units: number, of: number) =>
     `the price of ${units} of ${of} packs of seats: lower the seat limit if the customer gives them back`,
 } as const;

@@ -158,7 +158,8 @@ async function writeRestored(
     name: 'write_restored_licenses',
     // order_license_pkey
     text: `update order_license l
-           set expires_before = t.expires_before, expires_after = t.expires_after, seats_added = t.seats_added,
+           set expires_before = t.expires_before, expires_after = t.expires_after,
+             seats_added = t.seats_added,
                taken_back = null, seats_taken = 0, time_taken_ms = 0
            from unnest($2::uuid[], $3::timestamptz[], $4::timestamptz[], $5::int[])
              as t (license_id, expires_before, expires_after, seats_added)

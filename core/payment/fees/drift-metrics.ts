@@ -11,8 +11,10 @@ export const FEE_DRIFT: GaugeSpec = {
   name: 'hub_fee_drift_ratio',
   labelNames: ['slot'],
   help:
-    'Difference between the fees by our rules and those that the provider took, as a share of the amounts; of the ' +
-    `payments of the last day among the newest ${ENTRIES} entries, from ${MIN_PAYMENTS} payments of a slot on.`,
+    'Difference between the fees by our rules and those that the provider took, ' +
+    'as a share of the amounts; of the ' +
+    `payments of the last day among the newest ${ENTRIES} entries, ` +
+    `from ${MIN_PAYMENTS} payments of a slot on.`,
 };
 
 /** Differences in both directions add up. Payments that no rule charged do not count. */
@@ -23,7 +25,8 @@ export async function readFeeDrift(client: ClientBase, now: Date) {
     text: `select s.name as slot, max(d.ratio)::float8 as value
            from (
              select u.slot_id, u.currency,
-                    sum(abs(u.amount_minor - u.received_minor - u.fee_total_minor)) / sum(u.amount_minor) as ratio
+                    sum(abs(u.amount_minor - u.received_minor - u.fee_total_minor)) / sum(u.amount_minor)
+                      as ratio
              from (
                select slot_id, currency, amount_minor, fee_total_minor, received_minor, received_currency
                from usage_log where settled_at > $1::timestamptz - interval '1 day'

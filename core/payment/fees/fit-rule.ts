@@ -79,7 +79,8 @@ const SQL = `
              sum(abs(l.own - l.fee)) as "chargedError"
       from usage_log u
       cross join lateral (
-        select u.amount_minor - u.received_minor - coalesce(sum(f.amount_minor) filter (where f.rule <> $3), 0) as fee,
+        select u.amount_minor - u.received_minor
+          - coalesce(sum(f.amount_minor) filter (where f.rule <> $3), 0) as fee,
                coalesce(sum(f.amount_minor) filter (where f.rule = $3), 0) as own
         from fee_line f where f.usage_log_id = u.id) l
       where u.settled_at >= $1 and u.settled_at < $2

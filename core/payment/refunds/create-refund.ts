@@ -149,7 +149,8 @@ async function findByKey(
   if (row === undefined || row.same) return row?.id;
   throw new HubError(
     'idempotency_key_reused',
-    'this idempotency key was used with a different refund of this session: repeat that request or use a new key',
+    'this idempotency key was used with a different refund of this session: ' +
+      'repeat that request or use a new key',
     { field: 'idempotencyKey' },
   );
 }

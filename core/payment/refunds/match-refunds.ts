@@ -69,7 +69,8 @@ export function updateOf(before: StoredRefund | undefined, found: ProviderRefund
   const after = { kind, state, stateReason: detail, gatewayRefundId };
   if (before.state !== 'succeeded') {
     if (sameMoney(before.amount, amount)) return { before, after: { ...after, amount } };
-    const reviewReason = `the provider reports ${formatMoney(amount)} instead of ${formatMoney(before.amount)}`;
+    const expected = formatMoney(before.amount);
+    const reviewReason = `the provider reports ${formatMoney(amount)} instead of ${expected}`;
     return { before, after: { ...after, amount, reviewReason } };
   }
   // The usage log has its entry, which never changes. An operator decides about a late failure.

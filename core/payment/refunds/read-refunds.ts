@@ -42,7 +42,8 @@ export async function readSessionRefunds(db: Pool | PoolClient, sessionId: strin
     text: `select id, gateway_transaction_id as "gatewayTransactionId", kind, origin,
                   amount_minor as "amountMinor", currency, reason, state, state_reason as "stateReason",
                   gateway_refund_id as "gatewayRefundId", requests, ${epochMs('created_at')} as "createdAtMs",
-                  ${epochMs('requested_at')} as "requestedAtMs", ${epochMs('missing_since')} as "missingSinceMs"
+                  ${epochMs('requested_at')} as "requestedAtMs",
+                  ${epochMs('missing_since')} as "missingSinceMs"
            from refund where session_id = $1 order by id`,
     values: [sessionId],
   });

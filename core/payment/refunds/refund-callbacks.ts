@@ -65,7 +65,8 @@ export function createRefundCallbacks(options: RefundCallbackOptions): RefundCal
       const { rows } = await pool.query<{ id: string; gateway: string; waitedMs: number }>({
         name: 'postpone_refund_callbacks',
         // callback_waiting_idx
-        text: `update callback set reason = $2, attempts = attempts + 1, tried_since = coalesce(tried_since, $3)
+        text: `update callback set reason = $2, attempts = attempts + 1,
+               tried_since = coalesce(tried_since, $3)
                where session_id = $1 and state = 'received'
                returning id, gateway, (extract(epoch from $3 - tried_since) * 1000)::float8 as "waitedMs"`,
         values: [sessionId, reason, at],

@@ -51,7 +51,8 @@ type Row = {
 };
 
 /** SQL: the free places of each slot, from `$4` and `$5`. */
-const FREE_PLACES = `slot left join unnest($4::uuid[], $5::int[]) as busy (slot_id, places) on busy.slot_id = slot.id`;
+const FREE_PLACES = `
+  slot left join unnest($4::uuid[], $5::int[]) as busy (slot_id, places) on busy.slot_id = slot.id`;
 
 /** Reserves sessions with pending refunds that are due, the one that has been due the longest first. */
 export async function reservePending(pool: Pool, reservation: CheckReservation): Promise<ReservedCheck[]> {

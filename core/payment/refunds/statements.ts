@@ -22,8 +22,9 @@ export function insertRefunds(session: StoredSession, rows: readonly RefundRow[]
     text: `insert into refund (id, session_id, slot_id, gateway, gateway_transaction_id, kind, origin,
              amount_minor, currency, reason, state, state_reason, gateway_refund_id, review_reason,
              reviews_part,             created_at, finished_at, next_check_at)
-           select t.id, $1::uuid, $2::uuid, $3, $4, t.kind, 'provider', t.amount_minor, t.currency, '', t.state,
-             t.state_reason, t.gateway_refund_id, coalesce(t.review_reason, ''), t.reviews_part, $5::timestamptz,
+           select t.id, $1::uuid, $2::uuid, $3, $4, t.kind, 'provider', t.amount_minor, t.currency, '',
+             t.state, t.state_reason, t.gateway_refund_id, coalesce(t.review_reason, ''), t.reviews_part,
+             $5::timestamptz,
              case when t.state <> 'pending' then $5::timestamptz end, t.next_check_at
            from jsonb_to_recordset($6::jsonb) as t (
              id uuid, kind text, amount_minor bigint, currency text, state text, state_reason text,
@@ -69,7 +70,8 @@ export function updateRefunds(rows: readonly RefundRow[], at: Date): Write {
 export function setRefunded(sessionId: string, refundedMinor: bigint): Write {
   return {
     // charge_session_pkey
-    text: `update charge_session set refunded_minor = $2::bigint where id = $1 and refunded_minor <> $2::bigint`,
+    text: `update charge_session set refunded_minor = $2::bigint
+           where id = $1 and refunded_minor <> $2::bigint`,
     values: [sessionId, refundedMinor],
   };
 }

@@ -12,7 +12,9 @@ export const refundTableMetrics: Figures = {
     {
       name: PENDING,
       labelNames: ['gateway', 'kind'],
-      help: `Refunds and disputes that are not final; of all gateways together, ${COUNTED} means that many or more.`,
+      help:
+        'Refunds and disputes that are not final; of all gateways together, ' +
+        `${COUNTED} means that many or more.`,
     },
     {
       name: OLDEST,

@@ -102,10 +102,12 @@ function insertSession(
       name: 'insert_session_of_sale',
       // charge_session_provider_payment_id_key. The first check is set now: the hub may die before the
       // verification.
-      text: `insert into charge_session (id, slot_id, status, status_verified, status_reason, status_changed_at,
+      text: `insert into charge_session (id, slot_id, status, status_verified, status_reason,
+             status_changed_at,
                amount_minor, currency, order_reference, customer, metadata, merchant_transaction_id,
                provider_payment_id, created_at, checks, next_check_at, has_purchase)
-             values ($1, $2, 'pending', false, 'bought at the provider', $3, $4, $5, $6, $7, '{}', $8, $9, $3, 0,
+             values ($1, $2, 'pending', false, 'bought at the provider', $3, $4, $5, $6, $7, '{}',
+               $8, $9, $3, 0,
                $10, true)
              on conflict (provider_payment_id, slot_id) where provider_payment_id is not null do nothing`,
       values: [

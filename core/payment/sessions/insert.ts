@@ -87,7 +87,8 @@ async function priceOf(
   const { name = '', email = '' } = customer;
   const quote = await sales.quote({ ...purchase, currency }, { name, email, callerApps });
   if (amount === undefined || sameMoney(amount, quote.amount)) return { amount: quote.amount, quote };
-  const message = `${quote.quantity} × ${quote.offer} costs ${formatMoney(quote.amount)}: leave out the amount`;
+  const price = formatMoney(quote.amount);
+  const message = `${quote.quantity} × ${quote.offer} costs ${price}: leave out the amount`;
   throw new HubError('amount_invalid', message, { field: 'amount' });
 }
 

@@ -68,8 +68,10 @@ async function read(
                   l.valid_for is not null as "beginsLater", l.grace_days as "graceDays",
                   l.lease_days as "leaseDays", l.metadata, l.signed_metadata as "signedMetadata",
                   l.terms_version as "termsVersion", l.seats_used as "seatsUsed",
-                  ${epochMs('l.revoked_at')} as "revokedAtMs", coalesce(l.revoke_reason, '') as "revokeReason",
-                  ${epochMs('l.suspended_at')} as "suspendedAtMs", coalesce(l.suspend_reason, '') as "suspendReason"
+                  ${epochMs('l.revoked_at')} as "revokedAtMs",
+                  coalesce(l.revoke_reason, '') as "revokeReason",
+                  ${epochMs('l.suspended_at')} as "suspendedAtMs",
+                  coalesce(l.suspend_reason, '') as "suspendReason"
            from license l join app a on a.id = l.app_id left join limit_profile p on p.id = l.limit_profile_id
            where l.id = $1 ${locks ? 'for no key update of l' : ''}`,
     values: [id ?? null],

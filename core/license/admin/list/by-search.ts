@@ -41,7 +41,8 @@ export async function prepareSearch(pool: Pool, search: string): Promise<Search>
     const conditions = [
       ...hasHint(bind),
       customers === undefined
-        ? `exists (select from customer c where c.id = l.customer_id and ${customersWith(text, isLong, bind)})`
+        ? `exists (select from customer c where c.id = l.customer_id
+           and ${customersWith(text, isLong, bind)})`
         : `l.customer_id = any(${bind(customers)}::uuid[])`,
       licenses === undefined ? metadataWith(bind(text)) : `l.id = any(${bind(licenses)}::uuid[])`,
     ];

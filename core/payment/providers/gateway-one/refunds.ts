@@ -43,7 +43,8 @@ export const refunds: RefundCalls = {
     const { payment, reference, amount, reason } = refund;
     if (amount.currency !== STORE_CURRENCY) {
       throw new ProviderRefused(
-        `the provider does not document the currency in which it refunds a converted payment in ${amount.currency}: ` +
+        'the provider does not document the currency in which it refunds ' +
+          `a converted payment in ${amount.currency}: ` +
           'refund it in the merchant panel',
       );
     }

@@ -20,7 +20,8 @@ export class Migration20261125000004_customer extends Migration {
         created_at timestamptz(3) not null,
         erased_at timestamptz(3),
         search_grams text[] generated always as
-          (search_grams(name || chr(10) || coalesce(email, '') || chr(10) || coalesce(external_ref, ''))) stored
+          (search_grams(name || chr(10) || coalesce(email, '') || chr(10) || coalesce(external_ref, '')))
+            stored
       )`);
     this.addSql('create index customer_name_idx on customer (name, id)');
     this.addSql('create index customer_email_idx on customer (lower(email), id) where email is not null');

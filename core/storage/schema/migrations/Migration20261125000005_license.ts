@@ -203,7 +203,8 @@ const COUNT_SEATS = `
         update license l
         set seats_used = l.seats_used + taken.count,
             last_active_on = greatest(l.last_active_on, (taken.at at time zone 'UTC')::date),
-            expires_at = coalesce(l.expires_at, (taken.at at time zone 'UTC' + l.valid_for) at time zone 'UTC'),
+            expires_at = coalesce(l.expires_at,
+              (taken.at at time zone 'UTC' + l.valid_for) at time zone 'UTC'),
             valid_for = null
         from (select license_id, count(*) as count, max(activated_at) as at
               from added where released_at is null group by license_id) taken
@@ -258,12 +259,14 @@ const ALLOCATE_SEATS = `
       join locked l on l.key_hash = t.key_hash
       left join lateral (
         -- The limit forces an index scan by license and machine; see check-status.ts.
-        select true as found from seat s where s.license_id = l.id and s.machine_fingerprint = t.machine_fingerprint
+        select true as found from seat s
+          where s.license_id = l.id and s.machine_fingerprint = t.machine_fingerprint
                                            and s.released_at is null limit 1
       ) active on true
       where active.found is null
     ), allocated as (
-      insert into seat (id, license_id, machine_fingerprint, machine_label, app_version, activated_at, last_seen_at)
+      insert into seat (id, license_id, machine_fingerprint, machine_label, app_version, activated_at,
+        last_seen_at)
       select u.id, u.license_id, u.machine_fingerprint, u.machine_label, u.app_version, at, at
       from unseated u join locked l on l.id = u.license_id
       where l.seat_limit = -1 or l.seats_used + u.nth <= l.seat_limit

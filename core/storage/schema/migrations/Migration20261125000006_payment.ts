@@ -106,7 +106,8 @@ export class Migration20261125000006_payment extends Migration {
         language text,
         bank_transaction_id text,
         refunded_minor bigint not null default 0
-          constraint charge_session_refunded_range check (refunded_minor >= 0 and refunded_minor <= amount_minor),
+          constraint charge_session_refunded_range
+            check (refunded_minor >= 0 and refunded_minor <= amount_minor),
         refund_check_at timestamptz(3)
       ) with (fillfactor = 80)`);
     this.addSql('create index charge_session_slot_idx on charge_session (slot_id, id)');

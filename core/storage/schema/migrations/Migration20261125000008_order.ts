@@ -23,12 +23,14 @@ export class Migration20261125000008_order extends Migration {
     this.addSql(`
       create table offer_version (
         id uuid primary key,
-        offer_id uuid not null constraint offer_version_offer_id_foreign references offer (id) on delete restrict,
+        offer_id uuid not null constraint offer_version_offer_id_foreign references offer (id)
+          on delete restrict,
         version int not null,
         name text not null,
         prices jsonb not null,
         granted jsonb not null,
-        page_slot_id uuid constraint offer_version_page_slot_id_foreign references slot (id) on delete restrict,
+        page_slot_id uuid constraint offer_version_page_slot_id_foreign references slot (id)
+          on delete restrict,
         download_url text not null default '',
         created_at timestamptz(3) not null,
         on_refund text not null
@@ -42,7 +44,8 @@ export class Migration20261125000008_order extends Migration {
     this.addSql(`
       create table purchase (
         session_id uuid primary key
-          constraint purchase_session_id_foreign references charge_session (id) on update cascade on delete restrict,
+          constraint purchase_session_id_foreign references charge_session (id) on update cascade
+            on delete restrict,
         offer_version_id uuid not null
           constraint purchase_offer_version_id_foreign references offer_version (id) on delete restrict,
         quantity int not null,
@@ -70,14 +73,16 @@ export class Migration20261125000008_order extends Migration {
           constraint sales_order_session_id_foreign references purchase (session_id) on delete restrict,
         app_id uuid not null constraint sales_order_app_id_foreign references app (id) on delete restrict,
         slot_id uuid not null constraint sales_order_slot_id_foreign references slot (id) on delete restrict,
-        customer_id uuid constraint sales_order_customer_id_foreign references customer (id) on delete restrict,
+        customer_id uuid constraint sales_order_customer_id_foreign references customer (id)
+          on delete restrict,
         state text not null constraint sales_order_state_check
           check (state in ('fulfilled', 'blocked', 'refunded')),
         reason text not null default '',
         created_at timestamptz(3) not null,
         fulfilled_at timestamptz(3),
         refunded_at timestamptz(3),
-        offer_id uuid not null constraint sales_order_offer_id_foreign references offer (id) on delete restrict
+        offer_id uuid not null constraint sales_order_offer_id_foreign references offer (id)
+          on delete restrict
       )`);
     this.addSql('create index sales_order_app_idx on sales_order (app_id, id)');
     this.addSql('create index sales_order_slot_idx on sales_order (slot_id, id)');
@@ -89,9 +94,11 @@ export class Migration20261125000008_order extends Migration {
     this.addSql(`
       create table order_license (
         order_id uuid not null
-          constraint order_license_order_id_foreign references sales_order (id) on update cascade on delete restrict,
+          constraint order_license_order_id_foreign references sales_order (id) on update cascade
+            on delete restrict,
         license_id uuid not null
-          constraint order_license_license_id_foreign references license (id) on update cascade on delete restrict,
+          constraint order_license_license_id_foreign references license (id) on update cascade
+            on delete restrict,
         issued boolean not null,
         expires_before timestamptz(3),
         expires_after timestamptz(3),

@@ -32,7 +32,8 @@ export class Migration20261125000009_mail extends Migration {
     this.addSql(`
       create table mail_template (
         app_id uuid not null constraint mail_template_app_id_foreign references app (id) on delete restrict,
-        kind text not null constraint mail_template_kind_check check (kind in ('license', 'renewal', 'seats')),
+        kind text not null constraint mail_template_kind_check
+          check (kind in ('license', 'renewal', 'seats')),
         language text not null,
         subject text not null,
         text text not null,

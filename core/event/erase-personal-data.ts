@@ -1,19 +1,21 @@
-// Erases the personal data of a customer from events and deliveries. The events then show the current objects.
+// Erases the personal data of a customer from events and deliveries. The events then show the current
+// objects.
 import type { ErasePersonalData } from '../customer/erase.ts';
 import { takeLock } from '../storage/hub-lock.ts';
 
 /**
- * Erases the stored data of the customer's events, and the answers of endpoints, which may repeat the data. Later
- * deliveries contain the erased object. A request in progress is not aborted, but its claim is lost: the answer is not
- * stored, and the event is delivered again.
+ * Erases the stored data of the customer's events, and the answers of endpoints, which may repeat the data.
+ * Later deliveries contain the erased object. A request in progress is not aborted, but its claim is lost:
+ * the answer is not stored, and the event is delivered again.
  */
 export const eraseEvents: ErasePersonalData = async (client, { id, emails }) => {
   // The transaction that numbers events reads objects before it stores them. Wait for its end.
   await takeLock(client, 'event_counter');
   const { rows } = await client.query<{ events: number }>({
     name: 'erase_events',
-    // event_data_customer_idx, license_customer_idx, charge_session_customer_email_idx, purchase_customer_idx,
-    // callback_session_idx, event_object_idx, event_data_pkey, event_delivery_pkey. OFFSET 0 keeps the order of the joins.
+    // event_data_customer_idx, license_customer_idx, charge_session_customer_email_idx,
+    // purchase_customer_idx, callback_session_idx, event_object_idx, event_data_pkey, event_delivery_pkey.
+    // OFFSET 0 keeps the order of the joins.
     text: `with objects as (
              select $1::uuid as id
              union all
@@ -34,8 +36,10 @@ export const eraseEvents: ErasePersonalData = async (client, { id, emails }) => 
            ), answered as (
              update event_delivery
              set response_body = null,
-                 next_attempt_at = case when state = 'pending' then next_attempt_at + interval '1 millisecond' end
-             where event_id = any(array(select id from found)) and (response_body is not null or state = 'pending')
+                 next_attempt_at = case when state = 'pending'
+             then next_attempt_at + interval '1 millisecond' end
+             where event_id = any(array(select id from found))
+             and (response_body is not null or state = 'pending')
            ), erased as (
              delete from event_data where event_id = any(array(select id from found)) returning 1
            )

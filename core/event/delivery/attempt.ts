@@ -59,7 +59,9 @@ export async function attemptDelivery(
   return finished;
 }
 
-/** Whether the delivery contains a license key. The answer may repeat it, and the database contains no keys. */
+/**
+ * Whether the delivery contains a license key. The answer may repeat it, and the database contains no keys.
+ */
 function containsKey({ includeKeys }: DueEndpoint, { type }: ClaimedDelivery): boolean {
   return includeKeys && type === 'license.issued';
 }

@@ -10,6 +10,7 @@ import { LicenseService } from '../../gen/hub/license/v1/license_service_pb.ts';
 import { ROLES, wordFor } from '../../lib/presentation/words.ts';
 import { traceCoreCalls } from '../../lib/tracing/spans.ts';
 import { type Trust, tlsOptions } from '../connect/trust.ts';
+import { authorizeCalls, rereadCoreToken } from './core-token.ts';
 import type { Settings } from './setting-table.ts';
 
 /** @throws Error if a core refuses the token or the certificate, or gives it the role of another program */
@@ -48,17 +49,18 @@ export function coreTransport(settings: Settings, token: { reveal(): string } | 
     { pingIntervalMs: SILENT_MS, pingTimeoutMs: PING_MS },
     coreUrl.startsWith('https:') ? tlsOptions(coreTrust(settings)) : {},
   );
-  const authorize: Interceptor = (next) => (request) => {
-    if (token) request.header.set('authorization', `Bearer ${token.reveal()}`);
-    return next(request);
-  };
   return createConnectTransport({
     baseUrl: coreUrl,
     httpVersion: '2',
     sessionManager: surviving(sessions),
     useBinaryFormat: true,
     defaultTimeoutMs: CALL_TIMEOUT_MS,
-    interceptors: [traceCoreCalls, authorize, leaveDeadEnds(sessions), askAgain],
+    interceptors: [
+      traceCoreCalls,
+      ...(token ? [authorizeCalls(token, rereadCoreToken)] : []),
+      leaveDeadEnds(sessions),
+      askAgain,
+    ],
   });
 }
 

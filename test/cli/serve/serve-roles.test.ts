@@ -1,5 +1,5 @@
 // The tiers apart: a core and a gateway in processes of their own answer as one process does.
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
@@ -48,6 +48,33 @@ describe('a gateway and a core in two processes', function () {
     const tokens = createClient(TokenService, transportTo(core.rpcUrl, admin));
     return (await tokens.createToken({ role })).token;
   };
+
+  it('continue when the token in the file of the gateway is replaced and then revoked', async () => {
+    const admin = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+    const tokens = createClient(TokenService, transportTo(core.rpcUrl, admin));
+    const old = await tokens.createToken({ role: Role.GATEWAY });
+    const file = join(dataDir, 'core-token');
+    await writeFile(file, old.token, { mode: 0o600 });
+    const apart = await spawnHub({
+      HUB_ROLE: 'gateway',
+      HUB_DATA_DIR: '/nonexistent/hub',
+      HUB_CORE_URL: core.rpcUrl,
+      HUB_CORE_TOKEN_FILE: file,
+    });
+    try {
+      const { licenseKey, licenseId } = await issueLicense(whole.admin);
+      expect((await activate(apart.gatewayUrl, licenseKey, 'machine-1')).status).to.equal(200);
+      await writeFile(file, await createToken(Role.GATEWAY));
+      await tokens.revokeToken({ tokenId: old.serviceToken?.tokenId ?? '' });
+      const statuses = await Promise.all([
+        activate(apart.gatewayUrl, licenseKey, 'machine-2'),
+        checkStatus(apart.gatewayUrl, licenseId, 'machine-1'),
+      ]);
+      expect(statuses.map(({ status }) => status)).to.deep.equal([200, 200]);
+    } finally {
+      await apart.stop();
+    }
+  });
 
   it('end at once if the gateway has the token of another role', async () => {
     const started = spawnHub({

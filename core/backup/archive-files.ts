@@ -5,20 +5,21 @@ export const MANIFEST_FILE = 'manifest.json';
 export const KEY_RING_FILE = 'master.key';
 export const TOTALS_FILE = 'totals.json';
 
-/** None of the three is ever longer. */
+/** The maximum size of each of these three files. */
 export const SMALL_BYTES = 1024 * 1024;
 
 /**
- * A tar archive has the size of a file before its content: this much of a table is held in memory to know it.
+ * The size of one part of a large table. A tar archive stores the size of a file before its content, so each
+ * part is collected in memory first.
  */
 export const PART_BYTES = 4 * 1024 * 1024;
 
-/** The rows of a table that fits into one part. */
+/** The file with the rows of a table that fits into one part. */
 export function rowsFile({ schema, name }: Pick<TableEntry, 'schema' | 'name'>): string {
   return `data/${schema}.${name}.copy`;
 }
 
-/** A part of the rows of a larger table, from 1. */
+/** The file with one part of the rows of a larger table. @param number from 1 */
 export function partFile(table: Pick<TableEntry, 'schema' | 'name'>, number: number): string {
   return `${rowsFile(table)}.${String(number).padStart(5, '0')}`;
 }
@@ -32,7 +33,7 @@ export function countRows(chunk: Buffer): number {
   return rows;
 }
 
-/** The same chunks; `count` says how many rows have passed. */
+/** Passes the chunks on. `count` returns the number of rows in the chunks so far. */
 export function countedRows(rows: AsyncIterable<Buffer>): {
   readonly chunks: AsyncIterable<Buffer>;
   readonly count: () => number;
@@ -47,7 +48,7 @@ export function countedRows(rows: AsyncIterable<Buffer>): {
   return { chunks: chunks(), count: () => count };
 }
 
-/** The types of the tar library do not say that its streams hold bytes. */
+/** The chunks of a stream of the tar library, whose types do not declare them as bytes. */
 export async function* bytesOf(source: AsyncIterable<unknown>): AsyncGenerator<Buffer> {
   for await (const chunk of source) {
     if (!(chunk instanceof Uint8Array)) throw new Error('a stream of bytes holds something else');

@@ -19,8 +19,8 @@ export type CommitOptions = {
   readonly client: pg.Client;
   readonly address: DatabaseAddress;
   /**
-   * Asks, on another connection, whether the data of the transaction is there. It waits while the transaction
-   * is open, for some seconds.
+   * Checks on another connection whether the database has the rows of the transaction. Waits some seconds for
+   * the transaction to end.
    */
   readonly isCommitted: (client: pg.Client) => Promise<boolean>;
   /** How long to retry while the database does not answer. */
@@ -34,7 +34,7 @@ export async function commitAndConfirm({ client, ...question }: CommitOptions): 
     (error: unknown) => error,
   );
   if (failure === undefined) return;
-  // Also after an error of the server: one that shuts down says so whether it has committed or not.
+  // Also after an error of the server: a server that shuts down reports one even if it has committed.
   if (await confirmCommit(question, failure)) return;
   throw new NotCommitted(
     'the backup is not restored, and the database is still empty: the commit failed ' +
@@ -58,12 +58,12 @@ async function confirmCommit(
         if (!(await takesWrites(client))) throw new Error('the server accepts no writes');
         return await isCommitted(client);
       } finally {
-        await client.end().catch(() => {}); // the answer is there, or the error says more
+        await client.end().catch(() => {}); // the result or the first error counts
       }
     } catch (error) {
       if (performance.now() > latest) {
         throw new UnknownOutcome(
-          `the connection was lost in the commit (${reasonOf(failure)}), and the database does not ` +
+          `the connection was lost during the commit (${reasonOf(failure)}), and the database does not ` +
             `answer (${reasonOf(error)}): it may hold the backup or be empty`,
           { cause: error },
         );

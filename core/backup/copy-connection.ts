@@ -1,5 +1,5 @@
-// Connection for COPY: without timeouts, and with fixed settings so that COPY's text does not depend on the
-// server's.
+// Opens connections for COPY: without timeouts, and with fixed formats, so that the text of COPY does not
+// depend on the settings of the server.
 import type pg from 'pg';
 import { streamOf } from '../storage/connection/client.ts';
 import { type DatabaseAddress, directAddress, searchPath } from '../storage/connection/database-address.ts';
@@ -8,8 +8,8 @@ import { keepNoSessionState } from '../storage/connection/transaction-pooling.ts
 import { currentSchema } from './tables.ts';
 
 /**
- * `name` is the application name that the server lists. At `signal` the connection is cut, and its statement
- * fails.
+ * @param name The application name of the connection.
+ * @param signal Closes the connection, so that the statement in progress fails.
  */
 export async function openCopyConnection(
   address: DatabaseAddress,
@@ -18,26 +18,26 @@ export async function openCopyConnection(
 ): Promise<pg.Client> {
   const { url, pooler, schema } = directAddress(address);
   const client = dedicatedClient(url, name);
-  client.on('error', () => {}); // the statement that waits for an answer fails with it
+  client.on('error', () => {}); // the statement in progress reports it
   await client.connect();
-  // A statement that waits for a lock would hold the end of the client up.
+  // Not `client.end()`, which waits for the statement in progress.
   signal?.addEventListener('abort', () => streamOf(client).destroy(), { once: true });
   try {
     const isPooled = pooler === 'transaction';
     let settings: string[] = isPooled ? ['search_path to default'] : [];
-    // A pooler may give each transaction another session.
+    // A pooler may run each transaction in another session.
     if (isPooled) keepNoSessionState(client, () => settings);
     const own = schema ?? (await currentSchema(client));
     settings = [...(await timeouts(client)), ...FORMATS, searchPath(own)];
     if (!isPooled) await client.query(settings.map((each) => `set ${each}`).join('; '));
     return client;
   } catch (error) {
-    await client.end().catch(() => {}); // the first error says more
+    await client.end().catch(() => {}); // the first error counts
     throw error;
   }
 }
 
-/** Not every version has all of the time-outs. */
+/** The settings that turn off all timeouts. Older versions of PostgreSQL have fewer. */
 async function timeouts(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select name from pg_settings where name in

@@ -6,12 +6,12 @@ import { UnreadableBackup } from './unreadable.ts';
 
 export type PassphraseOptions = {
   readonly passphrase: string;
-  /** The passphrase becomes a key by scrypt with N = 2^logN and r = 8; by default 18, about a second. */
+  /** scrypt derives the key with N = 2^logN and r = 8. Default: 18, which takes about a second. */
   readonly logN?: number;
 };
 
 const WORK_FACTOR = 18;
-/** The library keeps all of a header in memory. One of a passphrase has about 150 bytes. */
+/** The library keeps the whole header in memory. A header for a passphrase has about 150 bytes. */
 const HEADER_BYTES = 1024 * 1024;
 
 export async function encrypt(
@@ -25,8 +25,8 @@ export async function encrypt(
 }
 
 /**
- * Each piece is authentic. Only the end of the generator proves that the file is complete.
- * @throws UnreadableBackup if the passphrase is wrong, or the file is no backup, was changed or cut off.
+ * Yields authenticated chunks. The file is complete only if the generator ends without an error.
+ * @throws UnreadableBackup if the passphrase is wrong, or the file is not a backup, altered or truncated
  */
 export async function* decrypt(file: Readable, passphrase: string): AsyncGenerator<Uint8Array> {
   const decrypter = new Decrypter();
@@ -57,8 +57,8 @@ async function* withShortHeader(
 }
 
 /**
- * Anybody can write a header. A larger work factor takes a gigabyte of memory before the passphrase is
- * checked.
+ * Refuses a larger work factor. Anybody can write a header, and scrypt would take a gigabyte of memory before
+ * the passphrase is checked.
  */
 function requireAffordable(stanzas: Stanza[]): null {
   const factor = stanzas.find(({ args }) => args[0] === 'scrypt')?.args[2];
@@ -72,7 +72,7 @@ function requireAffordable(stanzas: Stanza[]): null {
 function describe(error: unknown): UnreadableBackup {
   if (error instanceof UnreadableBackup) return error;
   const reason = messageOf(error);
-  // The library repeats the first line here, and a file named by mistake may be one of credentials.
+  // The library's message quotes the first line, and a file named by mistake may contain credentials.
   if (reason.startsWith('invalid version')) return notOurs();
   const message = /no identity matched/.test(reason)
     ? 'the passphrase is wrong'

@@ -1,5 +1,5 @@
-// Loads the rows of a backup into existing empty tables. A name from the backup is used in a statement only
-// after it was found in the schema of this hub.
+// Loads the rows of a backup into existing empty tables. Statements contain only names from the backup that
+// the schema of this hub has.
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pg, { type ClientBase } from 'pg';
@@ -11,12 +11,11 @@ import { quote, readSequences, readTables } from './tables.ts';
 import { show, UnreadableBackup } from './unreadable.ts';
 
 /**
- * The schema may have another name than where the backup was made: tables and sequences are found by their
- * own names.
+ * Checks that this schema has the tables, columns and sequences of the backup, and that the backup has all
+ * tables of the hub. Ignores the name of the schema, which may differ.
  *
- * @param client After the migrations of the backup.
- * @throws UnreadableBackup that names the table, column or sequence which this schema does not have, or the
- * table of the hub that the backup has not
+ * @param client Its database has exactly the migrations of the backup.
+ * @throws UnreadableBackup that names what is missing
  */
 export async function requireFitting(
   client: ClientBase,
@@ -55,7 +54,7 @@ export async function requireFitting(
   }
 }
 
-/** Makes partitions for the rows, so that they need not be moved afterwards: that locks the tables. */
+/** Creates the partitions before the rows are loaded: moving the rows later would lock the tables. */
 export async function makePartitionsFor(client: ClientBase, tables: readonly TableEntry[]): Promise<void> {
   for (const { name, months } of tables) {
     if (months.length === 0) continue;
@@ -66,7 +65,7 @@ export async function makePartitionsFor(client: ClientBase, tables: readonly Tab
   }
 }
 
-/** @throws Error that names the table which does not take its rows, with the server's reason */
+/** @throws Error with the table and the server's reason if the rows cannot be loaded */
 export async function loadTable(
   client: ClientBase,
   table: TableEntry,
@@ -81,7 +80,7 @@ export async function loadTable(
       cause: error,
     });
   });
-  // Older servers stop reading at a line `\.`, and pass over the rest.
+  // Older servers stop at a line `\.` and skip the rest.
   const sent = counted.count();
   if (copy.rowCount === sent) return;
   throw new UnreadableBackup(
@@ -90,7 +89,7 @@ export async function loadTable(
   );
 }
 
-/** @throws Error that names the sequence which cannot have its value */
+/** @throws Error that names a sequence that cannot be set */
 export async function setSequences(client: ClientBase, sequences: readonly SequenceEntry[]): Promise<void> {
   for (const { schema, name, lastValue } of sequences) {
     await client
@@ -102,7 +101,7 @@ export async function setSequences(client: ClientBase, sequences: readonly Seque
   }
 }
 
-/** By month: such a table has a default partition for the rows of other months. */
+/** Whether the table is partitioned by month. Such a table has a default partition. */
 async function isPartitioned(client: ClientBase, table: TableEntry): Promise<boolean> {
   const { rows } = await client.query(
     `select from pg_partitioned_table where partrelid = to_regclass($1) and partdefid <> 0 and partstrat = 'r'

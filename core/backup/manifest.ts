@@ -1,6 +1,6 @@
 // The manifest of a backup: the hub that made it, when, and the tables, columns and sequences in it.
 //
-// Everything in it is checked: it comes from a file, and names in it become parts of statements.
+// Every value is checked, because names in it become parts of SQL statements.
 import { show, UnreadableBackup } from './unreadable.ts';
 
 export const FORMAT = 2;
@@ -17,36 +17,39 @@ export type TableEntry = {
 export type SequenceEntry = {
   readonly schema: string;
   readonly name: string;
-  /** The last value that the sequence gave: a 64-bit integer. */
+  /** The last value that the sequence returned, a 64-bit integer. */
   readonly lastValue: string;
 };
 
 export type Manifest = {
-  /** Of the whole file; another number is another format. */
+  /** The version of the format of the whole file. */
   readonly format: typeof FORMAT;
   /** Version of the hub that made it. */
   readonly hubVersion: string;
-  /** RFC 3339, UTC: the moment whose state the backup holds. */
+  /** The time of the snapshot: RFC 3339 in UTC. */
   readonly createdAt: string;
-  /** The server it was taken from, such as `18.4`. */
+  /** The version of the database server, such as `18.4`. */
   readonly postgresVersion: string;
-  /** Names of the migrations that its data has been through, in order. */
+  /** Names of the migrations that the database had, in order. */
   readonly migrations: readonly string[];
-  /** Version of the job queue's own schema; undefined if there was none yet. */
+  /** Version of the job queue's own schema; undefined if the queue had no tables yet. */
   readonly jobSchemaVersion?: number;
   /** Ids of the master keys in the key ring. */
   readonly masterKeyIds: readonly string[];
-  /** In an order in which a row comes after the rows that it refers to. */
+  /** In the order to load them: each table after the tables that it references. */
   readonly tables: readonly TableEntry[];
   readonly sequences: readonly SequenceEntry[];
 };
 
 /**
- * Rows of the tables, in the order of the manifest. It is the last file: rows are counted as they are read.
+ * The rows of each table, in the order of the manifest. In the last file, because rows are counted as they
+ * are read.
  */
 export type Totals = { readonly rows: readonly number[] };
 
-/** Schemas and tables become file names: without dots and slashes, none leads out of its directory. */
+/**
+ * Names of schemas and tables become file names. Without dots and slashes, they cannot leave their directory.
+ */
 const FILE_SAFE = /^[\p{L}\p{M}\p{N}_$-]{1,63}$/u;
 const COLUMN = /^[^\0]{1,63}$/;
 const MONTH = /^2\d{3}-(0[1-9]|1[0-2])$/;
@@ -56,14 +59,14 @@ const VERSION = /^[ -~]{1,100}$/;
 const MIGRATION = /^\w{1,200}$/;
 const KEY_ID = /^[0-9a-f]{16}$/;
 
-/** More than any hub has: a table or column of PostgreSQL's limits, fifty years of months. */
+/** More than any hub has: 1600 is PostgreSQL's limit of columns, 600 months are fifty years. */
 const MOST = { tables: 2_000, columns: 1_600, months: 600, others: 10_000 };
 
 export function isFileSafe(name: string): boolean {
   return FILE_SAFE.test(name);
 }
 
-/** @throws UnreadableBackup that names the member which is not right, or the format if it is another one. */
+/** @throws UnreadableBackup that names the invalid member, or the unknown format */
 export function readManifest(text: string): Manifest {
   const source = memberOf(parse(text, 'manifest.json'), 'the manifest');
   const format = source['format'];
@@ -91,7 +94,7 @@ export function readManifest(text: string): Manifest {
   };
 }
 
-/** @throws UnreadableBackup if it has not one count for each of the tables. */
+/** @throws UnreadableBackup unless it has one count for each table */
 export function readTotals(text: string, tables: readonly TableEntry[]): Totals {
   const rows = memberOf(parse(text, 'totals.json'), 'totals.json')['rows'];
   if (!Array.isArray(rows) || rows.length !== tables.length || !rows.every(isCount)) {
@@ -127,7 +130,7 @@ function parse(text: string, file: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Without the parser's message, which repeats what it read.
+    // Without the parser's message, which quotes the text.
     throw new UnreadableBackup(`${file} of the backup is not JSON`);
   }
 }

@@ -34,34 +34,32 @@ import {
 
 export type Restored = Loaded & {
   readonly manifest: Manifest;
-  /** The key ring file that was made; undefined if the hub had these keys already. */
+  /** The key ring file that was created; undefined if the hub had these keys already. */
   readonly keyRingFile: string | undefined;
 };
 
 export type RestoreOptions = {
-  /** The address of the database that the hub will use. Asked for when the passphrase has proved right. */
+  /** Returns the address of the target database. Called once the passphrase has proved right. */
   readonly findDatabase: () => Promise<DatabaseAddress>;
   readonly openDatabase: (address: DatabaseAddress) => Promise<Database>;
-  /** Opened, and made, when the database is there. */
+  /** Opens or creates the data directory. Called once the database is available. */
   readonly dataDir: () => Promise<DataDir>;
-  /** Where the hub will take its keys from. */
+  /** Where the hub reads its master keys. */
   readonly masterKey: MasterKeySource;
-  /** Where the hub notes the head of the audit chain; by default in the data directory. */
+  /** Where the hub saves the head of the audit chain. Default: in the data directory. */
   readonly auditHeadFile?: string | undefined;
   readonly hubVersion: string;
   readonly passphrase: string;
-  /**
-   * How long a database that was lost in the commit is asked whether it has the data; by default a minute.
-   */
+  /** How long to check for the data if the connection is lost during the commit. Default: a minute. */
   readonly retryForMs?: number;
 };
 
 const RETRY_FOR_MS = 60_000;
 
 /**
- * @throws Error that says what to do: the passphrase is wrong, the file damaged or of a later hub, the
- * database not empty or in use, or another key ring is in the place of this one. The database is then as
- * empty as before, unless the message says otherwise.
+ * @throws Error that says what to do if the passphrase is wrong, the file is damaged or of a later hub, the
+ * database is not empty or in use, or the hub has another key ring. The database is then as empty as before,
+ * unless the message says otherwise.
  */
 export async function restoreBackup(file: Readable, options: RestoreOptions): Promise<Restored> {
   return readArchive(file, options.passphrase, async (archive) => {
@@ -70,7 +68,7 @@ export async function restoreBackup(file: Readable, options: RestoreOptions): Pr
     const address = await options.findDatabase();
     await using undo = new AsyncDisposableStack();
     const client = await openCopyConnection(address, 'hubctl backup restore');
-    undo.defer(() => client.end().catch(() => {})); // it may be gone already; its transaction ends with it
+    undo.defer(() => client.end().catch(() => {})); // it may be closed already
     await requireNoHub(client, address);
     await requireEmpty(client, archive, options);
     const db = await options.openDatabase(directAddress(address));
@@ -88,9 +86,9 @@ export async function restoreBackup(file: Readable, options: RestoreOptions): Pr
 }
 
 /**
- * Reads all of a backup and changes nothing.
+ * Reads a backup to its end and changes nothing.
  *
- * @throws Error like `restoreBackup` for what is wrong with the file.
+ * @throws UnreadableBackup
  */
 export function verifyBackup(file: Readable, passphrase: string): Promise<Loaded & { manifest: Manifest }> {
   return readArchive(file, passphrase, async ({ manifest, readTables }) => {
@@ -101,9 +99,9 @@ export function verifyBackup(file: Readable, passphrase: string): Promise<Loaded
   });
 }
 
-/** In the caller's transaction. The backup is whole when it resolves. */
+/** Loads the backup in the caller's transaction. Resolves only if the backup is complete. */
 async function load(client: pg.Client, { manifest, keys, readTables }: Archive): Promise<Loaded> {
-  // No trigger queues audit entries or counts seats: queue and numbers are restored as they were.
+  // Turns off the triggers that queue audit entries and count seats: the backup has the queue and the counts.
   await client.query(`set local hub.restoring = 'on'`);
   await clearBookkeeping(client);
   await makePartitionsFor(client, manifest.tables);
@@ -119,7 +117,9 @@ async function load(client: pg.Client, { manifest, keys, readTables }: Archive):
 
 const ACTOR: Actor = { kind: 'local', name: 'hubctl backup restore', requestId: '' };
 
-/** Schemas from before the head was noted do not say. */
+/**
+ * Whether the hub of the backup has served. Unknown without the table `audit_head`; then it counts as true.
+ */
 async function hasServed(client: pg.Client): Promise<boolean> {
   const { rows: found } = await client.query(`select to_regclass('audit_head') as name`);
   if (found[0]?.name === null) return true;
@@ -129,7 +129,7 @@ async function hasServed(client: pg.Client): Promise<boolean> {
 
 /** A later restore recognizes a restored database by this row of the audit log. */
 async function recordRestore(client: pg.Client, manifest: Manifest, { tables, rows }: Loaded): Promise<void> {
-  // Of a hub that never served, nothing may come before its audit chain begins.
+  // The first start of a hub begins its audit chain, and nothing may be recorded before.
   if (!(await hasServed(client))) return;
   const { createdAt, hubVersion, masterKeyIds, migrations } = manifest;
   const after = { createdAt, hubVersion, masterKeyIds, tables, rows };
@@ -142,7 +142,7 @@ async function recordRestore(client: pg.Client, manifest: Manifest, { tables, ro
     });
     return;
   }
-  // The columns that the log of every earlier schema has.
+  // Only columns that every earlier schema has.
   await client.query(
     'insert into audit_entry (id, at, actor, action, subject, detail) values ($1, $2, $3, $4, $5, $6)',
     [newUuid(), systemClock(), ACTOR.name, RESTORE, createdAt, after],
@@ -150,8 +150,8 @@ async function recordRestore(client: pg.Client, manifest: Manifest, { tables, ro
 }
 
 /**
- * The key ring is in its place before the commit: a restore that is killed in the commit leaves a database
- * and its keys. It is removed only if the transaction is known to be rolled back.
+ * Writes the key ring before the commit, so that a restore that is killed during the commit leaves the
+ * database with its keys. Removes it only if the transaction was certainly rolled back.
  */
 async function commitWithKeys(
   client: pg.Client,
@@ -159,7 +159,7 @@ async function commitWithKeys(
   { keys }: Archive,
   { dataDir, masterKey, auditHeadFile, retryForMs = RETRY_FOR_MS }: RestoreOptions,
 ): Promise<{ keyRingFile: string | undefined }> {
-  const transaction = await writerOfMigrations(client);
+  const transaction = await ownTransactionId(client);
   const place = await dataDir();
   const ring = await installKeyRing(masterKey, place, keys);
   const head = await setHeadAside(auditHeadFile ?? place.auditHeadFile).catch(async (error) => {
@@ -180,7 +180,8 @@ async function commitWithKeys(
     }
     if (!(error instanceof UnknownOutcome)) throw error;
     throw new Error(
-      `${error.message}. Nothing was removed; the key ring is in ${ring.createdFile ?? 'its place'}. ` +
+      `${error.message}. Nothing was removed; ` +
+        `the key ring is in ${ring.createdFile ?? 'the key file of the hub'}. ` +
         'When the database answers, run the same command again: ' +
         'it reports that the backup is restored completely, or restores it',
       { cause: error },
@@ -191,7 +192,7 @@ async function commitWithKeys(
 }
 
 /** The id of the current transaction, from the rows of hub_migration, which every backup contains. */
-async function writerOfMigrations(client: pg.Client): Promise<string | undefined> {
+async function ownTransactionId(client: pg.Client): Promise<string | undefined> {
   const { rows } = await client.query<{ id: string }>('select xmin::text as id from hub_migration limit 1');
   return rows[0]?.id;
 }
@@ -209,7 +210,7 @@ async function holdsRowsOf(client: pg.Client, transaction: string | undefined): 
   return rows.length > 0;
 }
 
-/** The head of the audit log that was noted before is that of another log. */
+/** Renames the file with the head of the previous audit log, which the restored log does not contain. */
 async function setHeadAside(headFile: string) {
   const aside = headAside(headFile);
   const isThere = await rename(headFile, aside).then(
@@ -232,7 +233,7 @@ function headAside(headFile: string): string {
 }
 
 /**
- * @throws Error if the database has rows; if they are this backup's, its key ring is in its place afterwards.
+ * @throws Error if the database has rows. If they are those of this backup, it installs the key ring first.
  */
 async function requireEmpty(
   client: pg.Client,
@@ -262,7 +263,7 @@ async function requireEmpty(
   );
 }
 
-/** What a hub does as well when it starts. */
+/** Migrates the schema and creates partitions, as each start of a hub does. */
 async function finish(db: Database): Promise<void> {
   try {
     await bringUpToDate({ db, actor: ACTOR, clock: systemClock });
@@ -270,8 +271,7 @@ async function finish(db: Database): Promise<void> {
   } catch (error) {
     const reason = messageOf(error);
     throw new Error(
-      'the backup is restored, with its key ring; only its schema could not be brought up to date ' +
-        `(${reason}): ` +
+      `the backup is restored, with its key ring; only its schema could not be migrated (${reason}): ` +
         'run hubctl migration apply with the same settings, then start the hub',
       { cause: error },
     );

@@ -12,7 +12,7 @@ import type { Manifest } from './manifest.ts';
 import { currentSchema, listTables, quote } from './tables.ts';
 import { jobSchemaVersion } from './take-backup.ts';
 
-/** In the audit log of a restored database; its subject is the moment whose state the backup holds. */
+/** The action in the audit log of a restored database. Its subject is the time of the snapshot. */
 export const RESTORE = 'backup.restore';
 
 /** Tables that a hub writes to at its first start. Rows in any other table are user data. */
@@ -25,7 +25,7 @@ const BOOKKEEPING = [
   'license_expiry_mark',
 ];
 
-/** The server still lists the connections of a hub that has just stopped, or was killed. */
+/** How long the server may list the connections of a hub that has stopped or was killed. */
 const HUB_GONE_MS = 5_000;
 
 export async function requireKnown({ migrations, hubVersion }: Manifest, ours: string): Promise<void> {
@@ -39,16 +39,16 @@ export async function requireKnown({ migrations, hubVersion }: Manifest, ours: s
 }
 
 /**
- * A pooler keeps the connections of a hub that has stopped, under the name that they had. A hub that runs
- * asks something each second. PostgreSQL does not show this time of other roles: their connections count as
- * those of a hub that runs.
+ * A pooler keeps the connections of a stopped hub, with their application name. A running hub sends a
+ * statement each second. PostgreSQL hides the time for connections of other roles: these count as those of a
+ * running hub.
  */
-const AT_WORK = `coalesce(state_change, now()) > now() - interval '3 seconds'`;
+const IS_IN_USE = `coalesce(state_change, now()) > now() - interval '3 seconds'`;
 
-/** The connections of hubs have the name of the address, if it has one. */
+/** Hubs use the application name of the address, if it has one. @throws Error if a hub is connected */
 export async function requireNoHub(client: pg.Client, { url, pooler }: DatabaseAddress): Promise<void> {
   const { applicationName } = parseConnectionString(url);
-  const condition = pooler === 'transaction' ? AT_WORK : 'true';
+  const condition = pooler === 'transaction' ? IS_IN_USE : 'true';
   const latest = performance.now() + HUB_GONE_MS;
   for (;;) {
     const { rows: hubs } = await client.query(
@@ -78,8 +78,9 @@ export async function findRows(client: pg.Client): Promise<string | undefined> {
 }
 
 /**
- * The moment of the backup that was restored into the database, if nothing has changed since. `actor` is that
- * of a restore, which may have migrated the schema after it.
+ * The time of the snapshot that was restored into the database; undefined if anything was recorded since.
+ *
+ * @param actor The actor of restores, whose migrations do not count.
  */
 export async function restoredBackup(client: pg.Client, actor: string): Promise<string | undefined> {
   const { rows: log } = await client.query(`select to_regclass('audit_entry') as name`);
@@ -93,15 +94,17 @@ export async function restoredBackup(client: pg.Client, actor: string): Promise<
   return rows[0]?.action === RESTORE ? rows[0].subject : undefined;
 }
 
-/** The tables as they were when the backup was made: later migrations are for its data as well. */
+/**
+ * Creates the tables of the backup's schema. Later migrations run after the rows are loaded, and migrate them
+ * too.
+ */
 export async function makeTables(db: Database, manifest: Manifest, client: pg.Client): Promise<void> {
   const { applied } = await migrationStatus(db);
   const later = applied.find(({ name }) => !manifest.migrations.includes(name));
   if (later !== undefined) {
     throw new Error(
-      `the database has a later schema (${later.name}) than the backup: restore into a new ` +
-        'database, which is ' +
-        'brought up to date afterwards',
+      `the database has a later schema (${later.name}) than the backup: restore into a new database, ` +
+        'which is migrated afterwards',
     );
   }
   const last = manifest.migrations.toSorted().at(-1);
@@ -112,17 +115,13 @@ export async function makeTables(db: Database, manifest: Manifest, client: pg.Cl
   const ours = await jobSchemaVersion(client);
   if (ours !== undefined && (manifest.jobSchemaVersion ?? 0) > ours) {
     throw new Error(
-      `the job queue of the backup has schema ${manifest.jobSchemaVersion}, and this hub knows ` +
-        `${ours}: restore ` +
-        `with hub ${manifest.hubVersion} or later`,
+      `the job queue of the backup has schema ${manifest.jobSchemaVersion}, and this hub knows ${ours}: ` +
+        `restore with hub ${manifest.hubVersion} or later`,
     );
   }
 }
 
-/**
- * @throws Error if the database, or the backup's own rows, do not have exactly the migrations of the
- * manifest.
- */
+/** @throws Error unless hub_migration has exactly the migrations of the manifest */
 export async function requireApplied(client: pg.Client, { migrations }: Manifest): Promise<void> {
   const { rows } = await client.query<{ name: string }>('select name from hub_migration');
   const names = rows.map(({ name }) => name).sort();
@@ -134,15 +133,12 @@ export async function requireApplied(client: pg.Client, { migrations }: Manifest
   );
 }
 
-/**
- * Until the transaction ends, no hub can start on the database: it would note its own keys in this table
- * first.
- */
+/** Until the transaction ends, no hub can start on the database, because each start writes to this table. */
 export async function lockOut(client: pg.Client): Promise<void> {
   await client.query('lock table master_key_use in access exclusive mode');
 }
 
-/** Makes room for what the backup has instead. */
+/** Deletes the rows of the first start, which those of the backup replace. */
 export async function clearBookkeeping(client: pg.Client): Promise<void> {
   const schema = await currentSchema(client);
   for (const table of await listTables(client)) {

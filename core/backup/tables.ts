@@ -19,11 +19,11 @@ export async function currentSchema(client: ClientBase): Promise<string> {
  * The rows of hub_lock are the same in every database. Of the job queue only the jobs are backed up: its
  * other tables hold SQL that the queue runs, table names and statistics.
  */
-const NOT_CARRIED = ['hub_lock', ...JOB_TABLES.filter((name) => name !== 'job')];
+const EXCLUDED = ['hub_lock', ...JOB_TABLES.filter((name) => name !== 'job')];
 /** The tables of the hub, without partitions and extension tables. */
-const CARRIED = `
+const INCLUDED = `
   c.relkind in ('r', 'p') and not c.relispartition
-  and n.nspname = current_schema() and c.relname <> all ('{${NOT_CARRIED}}')
+  and n.nspname = current_schema() and c.relname <> all ('{${EXCLUDED}}')
   and not exists (select from pg_depend where classid = 'pg_class'::regclass and objid = c.oid and deptype =
     'e')`;
 
@@ -31,20 +31,20 @@ export async function listTables(client: ClientBase): Promise<TableRef[]> {
   const { rows } = await client.query<TableRef>(
     `select n.nspname as schema, c.relname as name
      from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where ${CARRIED} order by 1, 2`,
+     where ${INCLUDED} order by 1, 2`,
   );
   return rows;
 }
 
 type Row = TableEntry & {
   readonly oid: number;
-  /** The tables that rows of this one refer to. */
+  /** The tables that this one references. */
   readonly needs: readonly number[];
 };
 
 /**
- * In an order in which a row comes after the rows that it refers to.
- * @throws Error if tables refer to each other in a circle
+ * Each table after the tables that it references.
+ * @throws Error if tables reference each other in a cycle
  */
 export async function readTables(client: ClientBase): Promise<TableEntry[]> {
   const { rows } = await client.query<Row>(
@@ -58,7 +58,7 @@ export async function readTables(client: ClientBase): Promise<TableEntry[]> {
         where coalesce(pg_partition_root(conrelid), conrelid) = c.oid and contype = 'f'
           and confrelid <> c.oid) as needs
      from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where ${CARRIED} order by n.nspname, c.relname`,
+     where ${INCLUDED} order by n.nspname, c.relname`,
   );
   const waiting = new Map(rows.map((table) => [table.oid, table]));
   const ordered: Row[] = [];
@@ -76,7 +76,7 @@ export async function readTables(client: ClientBase): Promise<TableEntry[]> {
   return ordered.map(({ schema, name, columns, months }) => ({ schema, name, columns, months }));
 }
 
-/** The sequences of the hub's own schema; `lastValue` is null while a sequence has given none. */
+/** The sequences of the hub's own schema. `lastValue` is null for a sequence that was never used. */
 export async function readSequences(
   client: ClientBase,
 ): Promise<(Omit<SequenceEntry, 'lastValue'> & { lastValue: string | null })[]> {

@@ -19,14 +19,14 @@ export type BackupOptions = {
   readonly hubVersion: string;
   readonly encryption: PassphraseOptions;
   readonly clock: Clock;
-  /** Ends the backup, whatever it waits for. */
+  /** Aborts the backup at once. */
   readonly signal?: AbortSignal;
 };
 
 /**
- * Writes and ends `file`. Hubs may work on the database meanwhile: everything is read in one snapshot.
- * @throws Error if the database has no schema yet, is sealed with keys that are not in the ring, or has
- * tables that cannot be carried.
+ * Writes and ends `file`. Hubs may use the database meanwhile: everything is read in one snapshot.
+ * @throws Error if the database has no schema yet, contains secrets that the key ring cannot decrypt, or has
+ * tables that cannot be backed up
  */
 export async function takeBackup(options: BackupOptions, file: Writable): Promise<Manifest> {
   const { address, keys, hubVersion, encryption, clock, signal } = options;
@@ -42,7 +42,7 @@ export async function takeBackup(options: BackupOptions, file: Writable): Promis
       createdAt: now.toISOString(),
       ...(await readVersions(client)),
       masterKeyIds: keys.map(({ id }) => id),
-      tables: await carriedTables(client),
+      tables: await tablesToBackUp(client),
       sequences: await usedSequences(client),
     };
     const rowsOf = (table: TableEntry) => copyOut(client, table);
@@ -50,7 +50,7 @@ export async function takeBackup(options: BackupOptions, file: Writable): Promis
     await client.query('commit');
     return manifest;
   } finally {
-    await client.end().catch(() => {}); // it may be gone already, which has been said
+    await client.end().catch(() => {}); // it may be closed already
   }
 }
 
@@ -60,8 +60,8 @@ async function requireHub(client: pg.Client): Promise<void> {
 }
 
 /**
- * Locks the tables first, as pg_dump does: no migration, and no pruning of old months, changes them after the
- * snapshot was taken. Reads and writes go on.
+ * Locks the tables first, as pg_dump does, so that no migration and no pruning changes them after the
+ * snapshot. Reads and writes do not wait.
  */
 async function beginSnapshot(client: pg.Client): Promise<void> {
   const tables = await listTables(client);
@@ -86,13 +86,13 @@ async function readVersions(client: pg.Client) {
   };
 }
 
-/** The version of the queue's tables; they have to be there. */
+/** The version of the queue's schema. Its tables must exist. */
 export async function jobSchemaVersion(client: pg.ClientBase): Promise<number | undefined> {
   const { rows } = await client.query<{ version: number }>(`select version from version`);
   return rows[0]?.version;
 }
 
-async function carriedTables(client: pg.Client): Promise<TableEntry[]> {
+async function tablesToBackUp(client: pg.Client): Promise<TableEntry[]> {
   const tables = await readTables(client);
   const odd = tables.find(({ schema, name }) => !isFileSafe(schema) || !isFileSafe(name));
   if (odd === undefined) return tables;
@@ -102,7 +102,7 @@ async function carriedTables(client: pg.Client): Promise<TableEntry[]> {
   );
 }
 
-/** Read after the snapshot was taken: a position is never behind the rows. */
+/** Reads the sequences after the snapshot, so that none is behind the rows. */
 async function usedSequences(client: pg.Client): Promise<SequenceEntry[]> {
   return (await readSequences(client)).flatMap(({ lastValue, ...sequence }) =>
     lastValue === null ? [] : [{ ...sequence, lastValue }],
@@ -111,7 +111,6 @@ async function usedSequences(client: pg.Client): Promise<SequenceEntry[]> {
 
 function copyOut(client: pg.Client, table: TableEntry): AsyncIterable<Buffer> {
   const columns = table.columns.map((name) => pg.escapeIdentifier(name)).join(', ');
-  // Through a query: a partitioned table is copied as one table, and its rows find their partitions when
-  // restored.
+  // A query, because COPY does not read a partitioned table by its name.
   return client.query(copyTo(`copy (select ${columns} from ${quote(table)}) to stdout`));
 }

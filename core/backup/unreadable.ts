@@ -3,7 +3,7 @@ export class UnreadableBackup extends Error {
   override readonly name = 'UnreadableBackup';
 }
 
-/** Text from a backup as an error message shows it: quoted, and cut where it is longer than a name can be. */
+/** Quotes a value of a backup for an error message, and truncates a long one. */
 export function show(value: unknown): string {
   const text = JSON.stringify(value) ?? 'missing';
   return text.length > 80 ? `${text.slice(0, 79)}…` : text;

@@ -32,7 +32,7 @@ export async function writeArchive(
   file: Writable,
 ): Promise<void> {
   const pack = tar.pack();
-  pack.on('error', () => {}); // the reader of the stream gets it as well
+  pack.on('error', () => {}); // the pipeline reports it
   const encrypted = await encrypt(bytesOf(pack), encryption);
   const filling = fill(pack, contents).catch((error) => pack.destroy(error));
   await pipeline(Readable.fromWeb(encrypted), file);
@@ -67,7 +67,7 @@ async function addTable(pack: tar.Pack, table: TableEntry, chunks: AsyncIterable
 
 function addFile(pack: tar.Pack, name: string, content: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
-    // Written to the entry rather than given with it: only that waits for the reader.
+    // Written to the entry, not passed to `pack.entry`, which would not wait for the reader.
     const entry = pack.entry({ name, size: content.length, mode: 0o600 }, (error) =>
       error ? reject(error) : resolve(),
     );

@@ -32,7 +32,9 @@ export function addWatch(command: Command): Command {
   return command
     .option('--watch', 'refresh until Ctrl-C, and show changes')
     .addOption(
-      new Option('--interval <seconds>', 'with --watch: look so often').argParser(parseCount).default(2),
+      new Option('--interval <seconds>', 'with --watch: seconds between refreshes')
+        .argParser(parseCount)
+        .default(2),
     );
 }
 

@@ -30,7 +30,7 @@ const TABLE = {
   workers: setting('HUB_WORKERS', '<n>', autoOr(integer(1, 64)), {
     fallback: 'auto',
     description:
-      'processes that share these ports; auto: one for every two processors, up to 4, and one without Redis, which they need for common limits',
+      'number of processes that share these ports; auto: one for every two processors, at most 4, but 1 without Redis, because each process would count requests by itself',
   }),
   host: setting('HUB_HOST', '<address>', text, {
     fallback: '127.0.0.1',

@@ -57,7 +57,10 @@ function addListVerb(event: Command, commandContext: CommandContext): void {
     },
   })
     .option('--type <pattern>', "only of this type, or of a pattern: 'license.*'; repeatable", collect)
-    .option('--object <id>', 'only of this license, seat, session, order, callback, customer or endpoint')
+    .option(
+      '--object <id>',
+      'only of this license, seat, session, refund, order, callback, customer or endpoint',
+    )
     .option('--app <app>', 'only of this app')
     .option('--slot <slot>', 'only of this slot');
   addFormat(listing, 'the events').action(async (options: ListOptions) => {

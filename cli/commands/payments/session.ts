@@ -342,7 +342,7 @@ function addRecheckVerb(session: Command, { hub, out }: CommandContext): void {
   addVerb(session, 'recheck', {
     summary: 'verify a session with the provider now',
     description:
-      'Verifies a session with its provider and settles it by the answer. For a paid session it also looks for refunds, disputes, reversals and duplicate payments. The hub looks for those by itself too, less often with the age of the payment.',
+      'Verifies a session with its provider and settles it by the answer. For a paid session it also looks for refunds, disputes, reversals and duplicate payments. The hub also looks for those by itself, less often as the payment gets older.',
     examples: [`hubctl session recheck ${EXAMPLE_ID}`],
     prints: { document: RECHECKED_SESSION },
   })

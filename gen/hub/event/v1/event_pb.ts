@@ -44,7 +44,8 @@ export type Event = Message<"hub.event.v1.Event"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * Identifier of the changed object: a license, seat, charge session, callback, customer or endpoint.
+   * Identifier of the changed object: a license, seat, charge session, refund, order, callback, customer or
+   * endpoint.
    *
    * @generated from field: string object = 4;
    */

@@ -151,6 +151,6 @@ function table(): string {
     return `| ${[key, ...figures].join(' | ')} |`;
   });
   const head =
-    '| what | as | a second | hub, processors | PostgreSQL | client | largest process, MiB |\n|---|---|---|---|---|---|---|';
+    '| request | processes | requests per second | CPU of the hub | CPU of PostgreSQL | CPU of the client | largest process, MiB |\n|---|---|---|---|---|---|---|';
   return `${[head, ...lines.toSorted()].join('\n')}\n`;
 }

@@ -30,7 +30,10 @@ export type FailedAttemptsOptions = {
   readonly onRefusal: () => void;
 };
 
-/** A credential that is forgotten is subject to the limit again. */
+/**
+ * Credentials that were found before. Beyond this number the oldest are forgotten, and the limit applies to
+ * them again.
+ */
 const MAX_REMEMBERED = 10_000;
 
 export function createFailedAttempts({ limiter, onError, onRefusal }: FailedAttemptsOptions): FailedAttempts {
@@ -73,7 +76,7 @@ async function query(
     return await request();
   } catch (error) {
     if (error instanceof Error) onError(error);
-    return null; // `consume` rejects with Remaining: the next attempt is refused
+    return null; // no attempt was left: the next one is refused
   }
 }
 

@@ -48,8 +48,8 @@ import { type OpenedDatabase, secondsOf } from './database.ts';
 import type { Modules } from './modules.ts';
 
 /**
- * As long as a gateway in another process waits, so that a database that does not answer holds clients up no
- * longer.
+ * The same as for a gateway in another process, so that clients wait no longer for a database that does not
+ * answer.
  */
 const CALL_TIMEOUT_MS = 10_000;
 /** How long the result of a check of the database is used. */

@@ -213,8 +213,7 @@ export const CallbackCountSchema = defineEntity({
     /** When the last counted callback that needs a verification arrived. */
     askedForAt: p.datetime(3).nullable(),
     /**
-     * Payment ids, other than the session's, that are still to be checked; the newest last. See
-     * other-checkouts.ts.
+     * Ids of other checkouts that are still to be checked, the newest last. See duplicates/other-payments.ts.
      */
     otherCheckouts: p.array().default([]),
   },

@@ -43,8 +43,8 @@ export function ReplayAll({ callbacks }: { readonly callbacks: readonly Callback
       run={run}
     >
       <p>
-        One after the other, from the latest on. The provider is asked about each; the first that fails ends
-        it. A settled session is not settled twice.
+        The hub processes them one after the other, the latest first, and queries the provider about each. It
+        stops at the first failure. A settled session is not settled twice.
       </p>
     </Confirm>
   );

@@ -1,4 +1,4 @@
-// The filters by slot and by app. A token isLimited to some of them must always choose one.
+// The filters by slot and by app. A limited token must always choose one.
 import type { DescMethod } from '@bufbuild/protobuf';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
@@ -33,7 +33,7 @@ export function useApps(): Scope {
   });
 }
 
-/** @param own those to which the token is isLimited */
+/** @param own those that the token is limited to */
 function useScope(
   name: 'app' | 'slot',
   own: readonly string[],

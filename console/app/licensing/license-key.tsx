@@ -13,7 +13,7 @@ export function ShowKey({ license }: { readonly license: License }) {
       announce: `The key …${keyHint} is shown.`,
       show: (
         <>
-          <p>Whoever has this key can activate machines until all seats are taken.</p>
+          <p>Anyone who has this key can activate machines until all seats are taken.</p>
           <KeyTexts keys={[licenseKey]} />
         </>
       ),

@@ -15,7 +15,7 @@ import type { Limits, Metadata } from '../terms.ts';
 /** A line that cannot be imported. */
 export type LineError = { readonly line: number; readonly field: string; readonly message: string };
 
-/** A license that follows all rules that need no look at other licenses. */
+/** A license that follows all rules except those about other licenses. */
 export type ImportRow = {
   readonly line: number;
   readonly keyHash: Buffer;

@@ -11,7 +11,7 @@ export type ImportCustomersOptions = {
 };
 
 export type CustomerIds = {
-  /** By place of the row; null for a row without a customer, and for one that is not created. */
+  /** In the order of the rows. Null for a row without a customer, and for a customer that was not created. */
   readonly ids: readonly (string | null)[];
   readonly errors: readonly LineError[];
 };
@@ -21,7 +21,7 @@ export type CustomerIds = {
  * both the name, of a customer without an email. Existing customers are never changed.
  */
 export function createImportCustomers({ client, now, amongApps }: ImportCustomersOptions) {
-  /** By identity. An id that is null is of a customer that is not created: nothing is stored. */
+  /** Ids by identity. Null for a customer that was not created, because the import stores nothing. */
   const known = new Map<string, string | null>();
   let created = 0;
 
@@ -29,7 +29,7 @@ export function createImportCustomers({ client, now, amongApps }: ImportCustomer
     /** The number of customers that were created, or would be. */
     created: () => created,
 
-    /** @param store False if nothing is to be stored. */
+    /** @param store Whether to create missing customers. */
     async resolve(rows: readonly ImportRow[], store: boolean): Promise<CustomerIds> {
       const wanted = new Map<string, Wanted>();
       for (const { customer, line } of rows) {
@@ -97,7 +97,8 @@ async function findCustomers(
       amongApps ?? null,
     ],
   });
-  // They cannot be erased before the end of the transaction. One that was meanwhile counts as not found.
+  // Prevents their erasure until the end of the transaction. A customer that was erased meanwhile is not
+  // found.
   const { rows: locked } = await client.query<{ id: string }>({
     name: 'lock_customers',
     // customer_pkey

@@ -67,7 +67,7 @@ export function createImportLicenses({ db, pepper, clock }: ImportOptions): Impo
     const em = db.em();
     const app = await findApp(em, slug);
     const profiles = await em.find(LimitProfileSchema, { app });
-    // Without a pepper there is no imported key that a line could collide with: a random one does.
+    // Without a pepper there are no imported keys to compare with, so a dry run can use a random one.
     const secret = dryRun
       ? ((await pepper.find()) ?? createSecretKey(randomBytes(32)))
       : await pepper.findOrCreate();
@@ -167,7 +167,7 @@ function createRun({ client, app, caller, dryRun, checkLine, now }: RunOptions) 
       }
       if (rows.length === 0) return;
       errors.push(...(await findTaken(client, rows, app)));
-      // Once a line has an error, nothing is stored in the end: only look for more errors.
+      // After an error the import stores nothing, and only looks for more errors.
       if (dryRun || errors.length > 0) await customers.resolve(rows, false);
       else await store(rows);
       imported += rows.length;

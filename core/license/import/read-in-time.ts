@@ -6,7 +6,7 @@ export type TimeLimits = { readonly eachMs: number; readonly allMs: number };
 
 /**
  * Yields the messages of a stream. Throws HubError `import_stalled` if the next one does not arrive in time.
- * The time in which the reader does not ask for a message counts for the whole stream only.
+ * The time that the reader takes between messages counts only towards the limit of the whole stream.
  */
 export async function* readInTime<T>(
   messages: AsyncIterable<T>,
@@ -22,7 +22,7 @@ export async function* readInTime<T>(
       yield next.value;
     }
   } finally {
-    // Without waiting: a generator returns only after its current message.
+    // Not awaited: a generator returns only after its current message.
     iterator.return?.().catch(() => {});
   }
 }
@@ -36,7 +36,7 @@ async function within<T>(promise: Promise<T>, ms: number): Promise<T> {
     return await Promise.race([promise, tooLate]);
   } finally {
     clearTimeout(timer);
-    promise.catch(() => {}); // it may fail after it was too late
+    promise.catch(() => {}); // it may fail after the time limit
   }
 }
 

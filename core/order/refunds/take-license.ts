@@ -71,7 +71,7 @@ async function undo(
   if ('kept' in result) return keep(license, `${result.kept}, so nothing was taken back`);
   const { terms, ...taken } = result;
   await writeChange(client, { license, after: terms, action: 'license.update', actor, now: at });
-  // A task records licenses whose time ends. This one expires by the change.
+  // The task that records expired licenses does not find one that a change made expire.
   if (stateOf(license, license.terms, at) !== 'expired' && stateOf(license, terms, at) === 'expired') {
     await recordEvent(client, at, { type: 'license.expired', objectId: license.id, appId: license.app.id });
   }

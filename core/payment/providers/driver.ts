@@ -22,7 +22,7 @@ export type PaymentDriver = {
      * read them.
      */
     readonly checkoutFields?: readonly string[];
-    /** Fields that the journal stores only for operators, up to a maximum size: claim.ts. */
+    /** Fields that the journal stores only for operators, up to a maximum size: see registry.ts. */
     readonly shows?: readonly string[];
     /** Credentials, and fields derived from them: never journaled. */
     readonly unjournaled?: readonly string[];

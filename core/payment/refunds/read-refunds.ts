@@ -21,7 +21,7 @@ export type StoredRefund = {
   readonly requestedAt: Date | undefined;
   /** How often the hub has requested it. */
   readonly requests: number;
-  /** When the first answer of the provider came that did not contain it. */
+  /** The time of the provider's first answer without it. */
   readonly missingSince: Date | undefined;
 };
 

@@ -160,7 +160,10 @@ function withChanges(orders: Fulfillment, changes: readonly Change[]): Fulfillme
   return { ...orders, changes: [...orders.changes, ...changes] };
 }
 
-/** A later refund asks again about all that was refunded, or refunds all. */
+/**
+ * Closes the reviews of earlier partial refunds: a later refund starts a review of their sum, or is a full
+ * refund.
+ */
 async function closePartReviews(client: PoolClient, { id }: StoredSession, at: Date): Promise<Change[]> {
   const resolution = 'a later refund of the payment replaces this review';
   const { rows } = await client.query<{ id: string; reviewReason: string }>({

@@ -118,7 +118,7 @@ export class ServerConnection extends pg.Connection {
         return undefined;
       } catch (error) {
         if (this.#stop.signal.aborted) throw error;
-        // Nothing but errors is thrown.
+        // Only errors are thrown.
         const failure = error instanceof Refused ? error.cause : (error as Error);
         failures.push({ at, error: failure });
         return failure;

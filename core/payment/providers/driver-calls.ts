@@ -131,9 +131,9 @@ function personalValues({ customer }: CheckoutRequest): string[] {
     .flatMap((value = '') => [value, value.toLowerCase()]);
 }
 
-/** Providers take at most 255 characters, and may shorten the reason further. */
+/** Providers take at most 255 characters. Half of a surrogate pair has no spelling in a URL. */
 function reasonSpellings(reason: string): string[] {
-  return [reason, reason.slice(0, 255)]
+  return [reason, reason.slice(0, 255).toWellFormed()]
     .filter((text) => text.length >= SHORTEST)
     .flatMap((text) => [text, text.toLowerCase()]);
 }

@@ -112,6 +112,14 @@ describe('a refund', function () {
         expect(madeBy(scene, ref)).to.have.length(1);
       });
 
+      it('has a reason in any characters, also where a provider cuts it', async () => {
+        const { sessionId } = await paidSession(scene, gateway);
+        const reason = `no${'\u{1f600}'.repeat(198)}`;
+        const { refund } = await scene.refunds.createRefund({ sessionId, reason });
+        expect(refund?.reason).to.equal(reason);
+        await untilSummary(scene, sessionId, ['succeeded 10000 hub']);
+      });
+
       it('leaves its amount to others if it fails', async () => {
         const { sessionId, ref } = await paidSession(scene, gateway);
         scene.simulator.faults.add({ kind: 'refund_refused', operation: `${gateway}.refund` });

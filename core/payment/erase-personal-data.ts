@@ -6,7 +6,7 @@ import { DRIVERS } from './providers/registry.ts';
 
 /** Stands for a text that contained personal data. */
 const ERASED = 'erased';
-/** A shorter text is part of too many others. */
+/** In bytes of UTF-8. A shorter text is part of too many others, unless it is of Chinese characters. */
 const SHORTEST = 3;
 
 /**
@@ -24,11 +24,11 @@ export const erasePayments: ErasePersonalData = async (client, customer) => {
 
 /** SQL: whether a text contains one of the values in this parameter, in any case. */
 const contains = (text: string, values: string): string =>
-  `exists (select from unnest(${values}::text[]) v where position(v in lower(${text})) > 0)`;
+  `exists (select from unnest(${values}::text[]) v where position(lower(v) in lower(${text})) > 0)`;
 
 type Sessions = {
   readonly ids: readonly string[];
-  /** All personal values of the customer and of the sessions, in lower case. */
+  /** All personal values of the customer and of the sessions. */
   readonly values: readonly string[];
 };
 
@@ -45,7 +45,7 @@ async function lockSessions(client: PoolClient, { id, emails, values }: ErasedCu
     values: [emails, id],
   });
   const all = [...values, ...rows.flatMap(({ customer }) => Object.values(customer))];
-  const long = all.map((value) => value.toLowerCase()).filter((value) => value.length >= SHORTEST);
+  const long = all.filter((value) => Buffer.byteLength(value) >= SHORTEST);
   return { ids: rows.map(({ id }) => id), values: [...new Set(long)] };
 }
 

@@ -95,11 +95,11 @@ async function withRedaction<T>(
     },
   };
   const redact = (text: string): string => {
-    // Longest first, because one secret may be part of another. Truncated last, because half a secret would
-    // not match.
+    // Longest first, because one secret may be part of another. In any case, because a provider may write a name in
+    // capitals. Truncated last, because half a secret would not match.
     const redacted = [...secrets]
       .sort((one, other) => other.length - one.length)
-      .reduce((rest, secret) => rest.replaceAll(secret, '***'), text);
+      .reduce((rest, secret) => rest.replace(new RegExp(escapeRegExp(secret), 'giu'), '***'), text);
     // PostgreSQL cannot store half of a surrogate pair.
     return redacted
       .replace(/\p{C}+/gu, ' ')
@@ -117,8 +117,14 @@ async function withRedaction<T>(
   }
 }
 
-/** A shorter name is part of too many words. */
+function escapeRegExp(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+}
+
+/** In bytes of UTF-8. A shorter name is part of too many words, unless it is of Chinese characters. */
 const SHORTEST = 3;
+
+const isLong = (text: string): boolean => Buffer.byteLength(text) >= SHORTEST;
 
 /**
  * What identifies the customer. A provider may repeat it in a refusal, which becomes part of the audit log
@@ -126,16 +132,12 @@ const SHORTEST = 3;
  */
 function personalValues({ customer }: CheckoutRequest): string[] {
   const { name, email, phone, address } = customer;
-  return [name, email, phone, address]
-    .filter((value) => value !== undefined && value.length >= SHORTEST)
-    .flatMap((value = '') => [value, value.toLowerCase()]);
+  return [name, email, phone, address].filter((value) => value !== undefined).filter(isLong);
 }
 
 /** Providers take at most 255 characters. Half of a surrogate pair has no spelling in a URL. */
 function reasonSpellings(reason: string): string[] {
-  return [reason, reason.slice(0, 255).toWellFormed()]
-    .filter((text) => text.length >= SHORTEST)
-    .flatMap((text) => [text, text.toLowerCase()]);
+  return [reason, reason.slice(0, 255).toWellFormed()].filter(isLong);
 }
 
 /** The secret as plain text, and as encoded in a URL, a form and JSON. */

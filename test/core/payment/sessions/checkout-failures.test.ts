@@ -49,6 +49,34 @@ describe('a checkout that could not be created', () => {
     return session ?? expect.fail('the refusal names no session');
   };
 
+  it('does not repeat the customer in the reason of a refusal, in any case', async () => {
+    const provider = await startScriptedProvider();
+    try {
+      await payments.admin.addSlot({
+        name: 'repeats',
+        gateway: 'gateway_one',
+        environment: SlotEnvironment.SANDBOX,
+        baseUrl: provider.url,
+        credentials: payments.simulator.credentials.gateway_one,
+      });
+      const failedreason = 'no card of 李明 (ADA.LOVELACE@Example.com) in ÉVRY (1+1)';
+      provider.on('/gwprocess/v4/api.php', json({ status: 'FAILED', failedreason }));
+      const refused = await refusal(
+        payments.sessions.createChargeSession({
+          slot: 'repeats',
+          amount: { minorUnits: 10_000n, currency: 'BDT' },
+          orderReference: 'ORD-1',
+          customer: { name: '李明', email: 'ada.lovelace@example.com', address: 'Évry (1+1)' },
+        }),
+      );
+      expect(refused.message).to.contain('no card of *** (***) in ***');
+      const rows = await query(payments.hub.databaseUrl, 'select after from audit_entry');
+      expect(JSON.stringify(rows)).to.contain('no card of *** (***) in ***');
+    } finally {
+      await provider.close();
+    }
+  });
+
   for (const gateway of GATEWAYS) {
     it(`at ${gateway} leaves a session that the error names and whose reason explains it`, async () => {
       const session = await createInVain(gateway, `named-${gateway}`);

@@ -1,4 +1,4 @@
-// Parses a day in UTC or an RFC 3339 time. Durations are in parse-duration.ts.
+// Parses a day in UTC or an RFC 3339 time.
 import { InvalidArgumentError } from 'commander';
 import { usageError } from '../errors/failure.ts';
 

@@ -37,7 +37,7 @@ export const expiresOption = (
 ): Option =>
   new Option(
     '--expires <when>',
-    'last day, to its end in UTC (2026-12-31), RFC 3339 time, or duration (30d, 2w, 1y); default: never',
+    'last day, to its end in UTC (2026-12-31), RFC 3339 time, or period from now (30d, 6m, 1y); default: never',
   ).argParser(parse);
 
 export const credentialsOption = (): Option =>

@@ -27,7 +27,7 @@ export type IssueOptions = {
   readonly profile?: string;
   readonly limit?: Record<string, bigint>;
   readonly feature?: readonly string[];
-  readonly expires?: { readonly at: Date; readonly isDuration: boolean };
+  readonly expires?: { readonly at: Date; readonly isPeriod: boolean };
   readonly validFor?: CalendarPeriod;
   readonly graceDays?: number;
   readonly leaseDays?: number;
@@ -77,9 +77,9 @@ const MAX_KEY_OF_BATCHES = 120;
 /** @throws CliError (usage) if a repeated command would be another request */
 function requireRepeatable({ idempotencyKey, expires, count = 1 }: IssueOptions): void {
   if (idempotencyKey === undefined) return;
-  if (expires?.isDuration) {
+  if (expires?.isPeriod) {
     throw usageError(
-      'With --idempotency-key, give --expires as a date or time: a duration differs each time.',
+      'With --idempotency-key, give --expires as a date or time: the end of a period differs each time.',
     );
   }
   if (count > BATCH && idempotencyKey.length > MAX_KEY_OF_BATCHES) {

@@ -2,7 +2,6 @@
 import { type Command, Option } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
-import { isDuration } from '../../parse/parse-duration.ts';
 import { parseExpiry } from '../../parse/parse-expiry.ts';
 import {
   parseCount,
@@ -12,7 +11,7 @@ import {
   parseSeats,
   parseText,
 } from '../../parse/parse-number.ts';
-import { parsePeriod } from '../../parse/parse-period.ts';
+import { parsePeriod, readPeriod } from '../../parse/parse-period.ts';
 import { parseLeaseDays, parseNames } from '../../parse/parse-terms.ts';
 import { addOutFile, expiresOption } from '../../parse/shared-options.ts';
 import { ISSUED_LICENSES, type IssueOptions, issueKeys } from './issue-keys.ts';
@@ -59,7 +58,7 @@ function addIssueVerb(key: Command, commandContext: CommandContext): void {
 }
 
 function readExpiry(text: string): IssueOptions['expires'] {
-  return { at: parseExpiry(text, new Date()), isDuration: isDuration(text) };
+  return { at: parseExpiry(text, new Date()), isPeriod: readPeriod(text) !== undefined };
 }
 
 function addTerms(issue: Command): Command {
@@ -77,7 +76,7 @@ function addTerms(issue: Command): Command {
     )
     .option('--feature <name>', 'feature that the license unlocks; repeatable', parseNames)
     .addOption(expiresOption(readExpiry).conflicts('validFor'))
-    .option('--valid-for <period>', 'validity from the first activation: 1y, 6m, 30d, 1y6m', parsePeriod)
+    .option('--valid-for <period>', 'validity from the first activation: 1y, 6m, 2w, 30d, 1y6m', parsePeriod)
     .option(
       '--grace-days <n>',
       'days that it stays valid after its expiry (default: that of the app)',

@@ -10,7 +10,7 @@ import { type CalendarPeriod, periodText } from '../../../lib/presentation/calen
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
 import { usageError } from '../../errors/failure.ts';
-import { parseExpiry } from '../../parse/parse-expiry.ts';
+import { parseExpiry, parseLastDay } from '../../parse/parse-expiry.ts';
 import {
   parseCount,
   parseInteger,
@@ -106,7 +106,7 @@ function addTerms(update: Command): void {
     .addOption(
       new Option(
         '--expires <when>',
-        'last day, to its end in UTC (2026-12-31), RFC 3339 time, duration from now (30d, 2w, 1y), or never',
+        'last day, to its end in UTC (2026-12-31), RFC 3339 time, period from now (30d, 6m, 1y), or never',
       ).argParser((text) => (text === 'never' ? text : parseExpiry(text, new Date()))),
     )
     .option('--grace-days <n>', 'days that it stays valid after its expiry', parseInteger)
@@ -141,10 +141,10 @@ export function addRenewVerb(license: Command, commandContext: CommandContext): 
     prints: { document: printsOneOrMany(LICENSE) },
   })
     .argument('[licenseId]', 'the license, lic_…')
-    .option('--by <period>', 'period: 1y, 6m, 30d, 1y6m', parsePeriod)
+    .option('--by <period>', 'period: 1y, 6m, 2w, 30d, 1y6m', parsePeriod)
     .addOption(
       new Option('--to <when>', 'last day, to its end in UTC (2026-12-31), or RFC 3339 time')
-        .argParser((text) => parseExpiry(text, new Date()))
+        .argParser(parseLastDay)
         .conflicts('by'),
     );
   addOnce(addMany(renew)).action(async (licenseId: string | undefined, options: RenewOptions) => {

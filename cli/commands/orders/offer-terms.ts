@@ -63,7 +63,7 @@ export function addGrantOptions(command: Command): Command {
     .option('--feature <name>', 'feature that a new license unlocks; repeatable', parseNames)
     .option(
       '--valid-for <period>',
-      'validity of a new license from its first activation: 1y, 6m, 30d, 1y6m (default: for ever)',
+      'validity of a new license from its first activation: 1y, 6m, 2w, 30d, 1y6m (default: for ever)',
       parsePeriod,
     )
     .option(
@@ -82,7 +82,7 @@ export function addGrantOptions(command: Command): Command {
       'entries of metadata that signed licenses contain; repeatable',
       parseNames,
     )
-    .option('--by <period>', 'period by which a unit renews: 1y, 6m, 30d, 1y6m', parsePeriod);
+    .option('--by <period>', 'period by which a unit renews: 1y, 6m, 2w, 30d, 1y6m', parsePeriod);
 }
 
 /** Adds the options of how the offer is sold. */

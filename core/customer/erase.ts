@@ -9,10 +9,10 @@ import { recordChangeNow } from '../audit/record.ts';
 import type { Clock } from '../clock.ts';
 import { recordEvent } from '../event/outbox.ts';
 import { formatId } from '../ids.ts';
+import type { SerialQueue } from '../serial-queue.ts';
 import type { Database } from '../storage/database.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
 import { inTransaction } from '../storage/sql/transaction.ts';
-import type { InTurn } from '../turns.ts';
 import { type LockedCustomer, lockCustomer } from './lock-customer.ts';
 import { type DataKey, openDataKey } from './personal-data.ts';
 
@@ -34,17 +34,17 @@ export type EraseOptions = {
   readonly sealer: Sealer;
   readonly clock: Clock;
   readonly erasers: readonly ErasePersonalData[];
-  /** The turns of transactions that take the lock `event_counter`, as an erasure does. */
-  readonly inTurn: InTurn;
+  /** Runs transactions that take the lock `event_counter`, as an erasure does. */
+  readonly counterQueue: SerialQueue;
 };
 
 /** The default timeout is too short for a customer with many sessions. */
 const STATEMENT_TIMEOUT_MS = 5 * 60_000;
 
 /** Creates the function that erases a customer, once. It rejects with HubError `customer_unknown`. */
-export function createErase({ db, sealer, clock, erasers, inTurn }: EraseOptions) {
+export function createErase({ db, sealer, clock, erasers, counterQueue }: EraseOptions) {
   return (customerId: string, actor: Actor): Promise<void> =>
-    inTurn(() =>
+    counterQueue(() =>
       inTransaction(
         db.pool,
         async (client) => {

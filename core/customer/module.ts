@@ -1,11 +1,11 @@
 // Wires the customer module: builds its service from its dependencies.
 import { CustomerService } from '../../gen/hub/customer/v1/customer_service_pb.ts';
 import type { Clock } from '../clock.ts';
+import type { SerialQueue } from '../serial-queue.ts';
 import { type ServiceEntry, serve } from '../service-entry.ts';
 import type { Database } from '../storage/database.ts';
 import type { SealedColumn } from '../storage/secrets/reseal.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
-import type { InTurn } from '../turns.ts';
 import { createCustomers } from './customers.ts';
 import { createErase, type ErasePersonalData } from './erase.ts';
 import { CUSTOMER_KEYS } from './personal-data.ts';
@@ -17,7 +17,7 @@ export type CustomerModuleOptions = {
   readonly clock: Clock;
   /** The functions that erase the personal data of a customer in the other modules. */
   readonly erasers: readonly ErasePersonalData[];
-  readonly inTurn: InTurn;
+  readonly counterQueue: SerialQueue;
 };
 
 export type CustomerModule = { readonly services: readonly ServiceEntry[] };

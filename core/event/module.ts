@@ -7,11 +7,11 @@ import type { createTasks } from '../../lib/metrics/tasks.ts';
 import type { Clock } from '../clock.ts';
 import type { ErasePersonalData } from '../customer/erase.ts';
 import { formatId } from '../ids.ts';
+import { createSerialQueue, type SerialQueue } from '../serial-queue.ts';
 import { type ServiceEntry, serve } from '../service-entry.ts';
 import type { Database } from '../storage/database.ts';
 import type { Figures } from '../storage/database-metrics.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
-import { createTurns, type InTurn } from '../turns.ts';
 import { createAddressPolicy } from './delivery/address-policy.ts';
 import { createDeliveries } from './delivery/deliveries.ts';
 import { startDispatcher } from './delivery/dispatcher.ts';
@@ -49,8 +49,8 @@ export type EventModuleOptions = {
 export type EventModule = {
   readonly services: readonly ServiceEntry[];
   readonly erasePersonalData: ErasePersonalData;
-  /** For transactions that take the lock `event_counter`. */
-  readonly inTurn: InTurn;
+  /** Runs transactions that take the lock `event_counter`. */
+  readonly counterQueue: SerialQueue;
   readonly figures: Figures;
   close(): Promise<void>;
 };
@@ -83,11 +83,11 @@ export function createEventModule(options: EventModuleOptions): EventModule {
   const secrets = createEndpointSecrets(sealer);
   const events = createEvents(pool, readers);
 
-  const inTurn = createTurns();
+  const counterQueue = createSerialQueue();
   const onNumbered = ({ deliveries }: Numbered): void => {
     if (deliveries > 0) dispatcher.wake();
   };
-  const sequencerOptions = { pool, inTurn, readers, clock, metrics, onNumbered };
+  const sequencerOptions = { pool, counterQueue, readers, clock, metrics, onNumbered };
   const endpoints = createEndpoints({
     db,
     betweenEvents: createBetweenEvents(sequencerOptions),
@@ -133,7 +133,7 @@ export function createEventModule(options: EventModuleOptions): EventModule {
   return {
     services: [serve(EventService, service)],
     erasePersonalData: eraseEvents,
-    inTurn,
+    counterQueue,
     figures: eventTableMetrics,
     async close() {
       await sequencer.stop();

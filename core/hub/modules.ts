@@ -85,7 +85,7 @@ export async function wireModules(options: WireModulesOptions): Promise<Modules>
     clock,
     // Most sessions of the customer are found by their email, which the eraser of payments removes.
     erasers: [events.erasePersonalData, payments.erasePersonalData],
-    inTurn: events.inTurn,
+    counterQueue: events.counterQueue,
   });
   measure(options, [licenses, payments, orders, mails, events, audit]);
 

@@ -5,9 +5,9 @@ import type { Task } from '../../../lib/metrics/tasks.ts';
 import type { Clock } from '../../clock.ts';
 import { overloaded } from '../../errors.ts';
 import { repeatTask } from '../../repeated-task.ts';
+import type { SerialQueue } from '../../serial-queue.ts';
 import { takeLock, tryLock } from '../../storage/hub-lock.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
-import type { InTurn } from '../../turns.ts';
 import type { EventMetrics } from '../metrics.ts';
 import type { ObjectReaders } from '../objects.ts';
 import { type Numbered, numberEvents } from './number-events.ts';
@@ -19,7 +19,7 @@ export type SequencerOptions = {
    * Transactions that wait for the lock `event_counter` hold connections of the pool, and its holder needs
    * another one to read objects.
    */
-  readonly inTurn: InTurn;
+  readonly counterQueue: SerialQueue;
   readonly readers: ObjectReaders;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -42,7 +42,7 @@ const OVERLAP = 1_000;
 const WHOLE_EVERY_MS = 5_000;
 
 export function startSequencer(options: SequencerOptions): { stop(): Promise<void> } {
-  const { pool, inTurn, readers, clock, task, logger } = options;
+  const { pool, counterQueue, readers, clock, task, logger } = options;
   const floor = createOutboxFloor();
   let position = 0;
   let wholeAt = 0;
@@ -56,7 +56,7 @@ export function startSequencer(options: SequencerOptions): { stop(): Promise<voi
       floor.completed(known, snapshot);
       return false;
     }
-    const numbered = await inTurn(() =>
+    const numbered = await counterQueue(() =>
       inTransaction(pool, async (client) => {
         if (!(await tryLock(client, 'event_counter'))) return undefined; // another hub numbers events
         return numberEvents(client, { readers, now: clock(), after });
@@ -123,7 +123,7 @@ export type BetweenEvents = <T>(change: (client: PoolClient) => Promise<T>) => P
  * many events have no number.
  */
 export function createBetweenEvents(options: Omit<SequencerOptions, 'task' | 'logger'>): BetweenEvents {
-  const { pool, inTurn, readers, clock } = options;
+  const { pool, counterQueue, readers, clock } = options;
   const run = async <T>(change: (client: PoolClient) => Promise<T>): Promise<T> => {
     const numbered: Numbered[] = [];
     const result = await inTransaction(pool, async (client) => {
@@ -139,5 +139,5 @@ export function createBetweenEvents(options: Omit<SequencerOptions, 'task' | 'lo
     for (const each of numbered) report(options, each);
     return result;
   };
-  return (change) => inTurn(() => run(change));
+  return (change) => counterQueue(() => run(change));
 }

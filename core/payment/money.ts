@@ -1,4 +1,5 @@
 // Money: exact amounts in minor units, and their decimal form.
+import { MINOR_DIGITS } from '../../lib/presentation/money.ts';
 
 /** `minor` counts the currency's minor unit; `currency` is an ISO 4217 code. */
 export type Money = { readonly minor: bigint; readonly currency: string };
@@ -10,16 +11,10 @@ export class MoneyError extends Error {
   override readonly name = 'MoneyError';
 }
 
-// ISO 4217: currencies whose number of decimals is not two.
-const NO_MINOR_UNIT = 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF';
-const THREE_DIGITS = 'BHD IQD JOD KWD LYD OMR TND';
-const DIGITS = new Map<string, number>([
-  ...NO_MINOR_UNIT.split(' ').map((code) => [code, 0] as const),
-  ...THREE_DIGITS.split(' ').map((code) => [code, 3] as const),
-  ['CLF', 4],
-  ['UYW', 4],
+const CURRENCIES: ReadonlySet<string> = new Set([
+  ...Intl.supportedValuesOf('currency'),
+  ...MINOR_DIGITS.keys(),
 ]);
-const CURRENCIES: ReadonlySet<string> = new Set([...Intl.supportedValuesOf('currency'), ...DIGITS.keys()]);
 
 // JSON numbers are exact up to here.
 const LARGEST = BigInt(Number.MAX_SAFE_INTEGER);
@@ -31,7 +26,7 @@ export function minorDigits(currency: string): number {
     const hint = CURRENCIES.has(upper) ? `: write ${upper}` : '';
     throw new MoneyError(`${JSON.stringify(currency)} is not an ISO 4217 currency code${hint}`);
   }
-  return DIGITS.get(currency) ?? 2;
+  return MINOR_DIGITS.get(currency) ?? 2;
 }
 
 /**

@@ -87,16 +87,16 @@ describe('a flood of junk callbacks for one session', function () {
     await until(async () => (await query(databaseUrl, open)).length === 0, 'every callback is dealt with');
 
     const begun = performance.now();
-    const story = await inspect(payments, session);
+    const history = await inspect(payments, session);
     expect(performance.now() - begun, 'milliseconds to inspect the session').to.be.below(MAX_MS);
-    expect(toBinary(InspectChargeSessionResponseSchema, story).length).to.be.below(MAX_BYTES);
+    expect(toBinary(InspectChargeSessionResponseSchema, history).length).to.be.below(MAX_BYTES);
     const sum = (of: 'kept' | 'onlyCounted') =>
-      story.callbackCounts.reduce((total, count) => total + Number(count[of]), 0);
+      history.callbackCounts.reduce((total, count) => total + Number(count[of]), 0);
     expect({ kept: sum('kept'), onlyCounted: sum('onlyCounted') }).to.deep.equal({
       kept: KEPT,
       onlyCounted: FLOOD + 1 - KEPT,
     });
-    expect(story.usageLog?.gatewayTransactionId).to.be.a('string').and.not.equal('');
+    expect(history.usageLog?.gatewayTransactionId).to.be.a('string').and.not.equal('');
     isOver = true;
     await healthy;
     expect(slowestMs, 'the slowest answer of /healthz, in milliseconds').to.be.below(2 * MAX_MS);

@@ -83,10 +83,10 @@ describe('a hub frozen past its verification lease', function () {
         async () => (await journal(payments, session)).every(({ state }) => state !== 'received'),
         'the callback is dealt with',
       );
-      const story = await inspect(payments, session);
+      const history = await inspect(payments, session);
       expect(await statusOf(payments, session)).to.equal('cancelled');
-      expect(story.usageLogs).to.deep.equal([]);
-      expect(story.verifications.map(({ outcome }) => outcome)).to.include.members(['paid', 'reversed']);
+      expect(history.usageLogs).to.deep.equal([]);
+      expect(history.verifications.map(({ outcome }) => outcome)).to.include.members(['paid', 'reversed']);
       expect(await fenced()).to.equal(before + 1);
       expect(
         log.filter((line) => line.includes('another hub took the verification lease')),

@@ -73,14 +73,14 @@ describe('a second payment of a paid session', function () {
       const session = await createSession(payments, gateway);
       await payTwice(session);
       expect(payments.tap.calls).to.not.include('/gateway_two/execute');
-      const story = await inspect(payments, session);
-      const [duplicate] = story.duplicatePayments;
-      expect(story.duplicatePayments).to.have.length(1);
+      const history = await inspect(payments, session);
+      const [duplicate] = history.duplicatePayments;
+      expect(history.duplicatePayments).to.have.length(1);
       expect(duplicate?.amount).to.include({ minorUnits: 10_000n, currency: 'BDT' });
       expect(duplicate?.gatewayTransactionId).to.not.equal(session.gatewayTransactionId);
       expect(duplicate).to.include({ gateway, sessionId: session.sessionId, resolution: '' });
-      expect(story.usageLogs).to.have.length(1);
-      expect(story.usageLog?.gatewayTransactionId).to.equal(story.session?.gatewayTransactionId);
+      expect(history.usageLogs).to.have.length(1);
+      expect(history.usageLog?.gatewayTransactionId).to.equal(history.session?.gatewayTransactionId);
 
       await untilAsked(session);
       const [callback] = (await journal(payments, session)).filter(({ fields }) =>
@@ -97,7 +97,7 @@ describe('a second payment of a paid session', function () {
       }
       expect(await isPending(session), 'its callback repeated').to.equal(false);
       await payments.sessions.recheckChargeSession({ sessionId: session.sessionId });
-      expect(await duplicatesOf(session)).to.deep.equal(story.duplicatePayments);
+      expect(await duplicatesOf(session)).to.deep.equal(history.duplicatePayments);
       expect(payments.tap.calls).to.not.include('/gateway_two/execute');
     });
 

@@ -206,13 +206,13 @@ describe('the console in a browser', function () {
       const { reversed } = fixture.sessions;
       await open(`#/sessions/${reversed.sessionId}`, fixture.tokens.viewer);
       const told = await page.locator('.timeline li .event strong').allInnerTexts();
-      const story = listSessionEvents(await inspect(fixture.payments, reversed));
-      expect(told).to.deep.equal(story.map(({ what }) => what));
+      const history = listSessionEvents(await inspect(fixture.payments, reversed));
+      expect(told).to.deep.equal(history.map(({ what }) => what));
       expect(told).to.include.members(['created', 'success', 'usage log', 'fee', 'reversed']);
       const times = await page
         .locator('.timeline time')
         .evaluateAll((all) => all.map((each) => each.getAttribute('datetime')));
-      expect(times).to.deep.equal(story.map(({ at }) => at && timestampDate(at).toISOString()));
+      expect(times).to.deep.equal(history.map(({ at }) => at && timestampDate(at).toISOString()));
       expect(await main().getByText('the provider says REVERSED').count()).to.be.above(0);
     });
 

@@ -10,9 +10,9 @@ import { usageError } from '../../errors/failure.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { type WatchOptions, watchSession } from '../../output/watch-session.ts';
 import { parseMoneyOption } from '../../parse/amount-option.ts';
+import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { parseCount, parsePair, parseText } from '../../parse/parse-number.ts';
 import { checkPeriod, timestampOf } from '../../parse/parse-time.ts';
-import { present } from '../../parse/present.ts';
 import { addPeriod, maxOption, yesOption } from '../../parse/shared-options.ts';
 import { VERIFICATION, VERIFICATION_COLUMNS, verificationView } from '../../views/payments/callback.ts';
 import {
@@ -25,18 +25,18 @@ import {
 } from '../../views/payments/charge-session.ts';
 import { moneyText } from '../../views/payments/money.ts';
 import {
-  leftOutOf,
+  commandsForOmitted,
+  HISTORY_COLUMNS,
   RECHECKED_FIELDS,
   RECHECKED_SESSION,
   recheckedView,
-  SESSION_STORY,
-  SESSION_STORY_FIELDS,
+  SESSION_HISTORY,
+  SESSION_HISTORY_FIELDS,
   STATUS_CHANGE,
   STATUS_CHANGE_COLUMNS,
-  STORY_COLUMNS,
-  sessionStoryView,
+  sessionHistoryView,
   statusChangeView,
-} from '../../views/payments/session-story.ts';
+} from '../../views/payments/session-history.ts';
 import * as json from '../../views/schema.ts';
 import { registerDuplicates } from './session-duplicates.ts';
 import { addRefundVerb } from './session-refund.ts';
@@ -146,7 +146,7 @@ function createRequest(options: CreateOptions) {
       phone: options.customerPhone ?? '',
     },
     metadata,
-    ...present({ returnUrl, language, idempotencyKey }),
+    ...omitUndefined({ returnUrl, language, idempotencyKey }),
   };
 }
 
@@ -166,7 +166,7 @@ function chargeOf({ amount, currency, offer, quantity, license, customerId }: Cr
     throw usageError('--amount needs --currency. Omit it to charge the price of the offer.');
   const money =
     amount !== undefined && currency !== undefined ? parseMoneyOption(amount, currency) : undefined;
-  return present({ offer, quantity, currency, amount: money, licenseId: license, customerId });
+  return omitUndefined({ offer, quantity, currency, amount: money, licenseId: license, customerId });
 }
 
 function addListVerb(session: Command, commandContext: CommandContext): void {
@@ -187,7 +187,7 @@ function addListVerb(session: Command, commandContext: CommandContext): void {
   addWatch(addPeriod(listing, 'those created').addOption(maxOption())).action(
     async ({ slot, status, held, order, from, to, ...options }: ListOptions) => {
       checkPeriod(from, to);
-      const wanted = present({
+      const wanted = omitUndefined({
         slot,
         status: status && CHARGE_STATUSES[status],
         orderReference: order,
@@ -233,7 +233,7 @@ function addInspectVerb(session: Command, { hub, out }: CommandContext): void {
     description:
       'Shows the history of a session in order: callbacks, verifications with their answers, the reason for its status, usage log entries with their fees, duplicate payments, the order with its licenses, and the first machines that activated them. Shows the newest 50 callbacks, verifications and status changes, and names the commands that list the rest.',
     examples: [`hubctl session inspect ${EXAMPLE_ID}`],
-    prints: { document: SESSION_STORY },
+    prints: { document: SESSION_HISTORY },
   })
     .argument('<sessionId>', 'the session, chs_…')
     .action(async (sessionId: string) => {
@@ -248,11 +248,11 @@ function addInspectVerb(session: Command, { hub, out }: CommandContext): void {
       const machines = await firstMachines(reply.order, async (request) => {
         return hub.admin.listSeats(request);
       });
-      const story = sessionStoryView(reply, machines);
-      await out.record(story, SESSION_STORY_FIELDS);
-      await out.below(listSessionEvents(reply, machines), STORY_COLUMNS);
-      const leftOut = leftOutOf(story);
-      if (leftOut.length > 0 && !out.json()) await out.text(`\n${leftOut.join('\n')}\n`);
+      const history = sessionHistoryView(reply, machines);
+      await out.record(history, SESSION_HISTORY_FIELDS);
+      await out.below(listSessionEvents(reply, machines), HISTORY_COLUMNS);
+      const omitted = commandsForOmitted(history);
+      if (omitted.length > 0 && !out.json()) await out.text(`\n${omitted.join('\n')}\n`);
     });
 }
 

@@ -266,16 +266,16 @@ describe('hubctl with a hub and payment providers', function () {
       '0.50',
     );
     const { sessionId } = await paidSession(slot);
-    const story = await json('session', 'inspect', sessionId);
-    const quoted = await run('session', 'inspect', story.merchantTransactionId);
+    const history = await json('session', 'inspect', sessionId);
+    const quoted = await run('session', 'inspect', history.merchantTransactionId);
     expect(quoted.stderr, 'a transaction id as providers quote it').to.contain(
       `the id is spelled ${sessionId}`,
     );
-    expect(story.callbacks[0]).to.include({ state: 'settled', sessionId });
-    expect(story.verifications.at(-1)).to.include({ operation: 'validate', outcome: 'paid' });
-    expect(story.usageLog).to.include({ sessionId, slot, amount: '100.00', minorUnits: 10_000 });
-    expect(story.fees).to.deep.equal(story.usageLog.fees);
-    expect(story.fees).to.deep.include({
+    expect(history.callbacks[0]).to.include({ state: 'settled', sessionId });
+    expect(history.verifications.at(-1)).to.include({ operation: 'validate', outcome: 'paid' });
+    expect(history.usageLog).to.include({ sessionId, slot, amount: '100.00', minorUnits: 10_000 });
+    expect(history.fees).to.deep.equal(history.usageLog.fees);
+    expect(history.fees).to.deep.include({
       rule,
       ruleVersion: 1,
       amount: '2.00',

@@ -148,11 +148,11 @@ describe('the JSON of hubctl', function () {
     await json(`callback show ${callback.callbackId}`);
     const { verification } = await json(`session recheck ${sessionId}`);
     expect(verification).to.include({ outcome: 'paid' });
-    const story = await json(`session inspect ${sessionId}`);
+    const history = await json(`session inspect ${sessionId}`);
     await json(`session list-verifications ${sessionId}`);
     await json(`session list-changes ${sessionId}`);
-    expect(story.usageLog.fees).to.have.length(2);
-    expect(story.statusChanges).not.to.have.length(0);
+    expect(history.usageLog.fees).to.have.length(2);
+    expect(history.statusChanges).not.to.have.length(0);
     const period = '--from 2020-01-01 --to 2099-01-01';
     const [backtest] = await json(`fee backtest processing --percent 2 ${period}`);
     expect(backtest.payments).to.equal(1);

@@ -188,9 +188,9 @@ describe('hubctl order', function () {
       );
       expect(status).to.equal(200);
     }
-    const story = await json(`session inspect ${sessionId}`);
-    expect(story.order).to.deep.equal(await json(`order show ${sessionId}`));
-    expect(story.machines.map((seat: { machineLabel: string }) => seat.machineLabel)).to.deep.equal([
+    const history = await json(`session inspect ${sessionId}`);
+    expect(history.order).to.deep.equal(await json(`order show ${sessionId}`));
+    expect(history.machines.map((seat: { machineLabel: string }) => seat.machineLabel)).to.deep.equal([
       'Desk',
       'Laptop',
     ]);

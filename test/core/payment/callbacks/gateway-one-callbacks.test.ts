@@ -55,21 +55,21 @@ describe('a notification of gateway_one', () => {
     const fields = callbackFields(session, 'paid', payQuietly(payments, session));
     const digests = { verify_sign: 'md5', verify_key: 'amount,status', verify_sign_sha2: 'sha2' };
     expect(await notify({ ...fields, ...digests, store_id: 'store' })).to.deep.equal(RECEIVED);
-    const story = await inspect(payments, session);
+    const history = await inspect(payments, session);
     expect(await statusOf(payments, session)).to.equal('success');
-    expect(story.session?.statusReason).to.equal('the provider says VALID: 100.00 BDT');
-    expect(story.verifications.map(({ operation, outcome }) => [operation, outcome])).to.deep.equal([
+    expect(history.session?.statusReason).to.equal('the provider says VALID: 100.00 BDT');
+    expect(history.verifications.map(({ operation, outcome }) => [operation, outcome])).to.deep.equal([
       ['initiate', 'pending'],
       ['validate', 'paid'],
     ]);
-    expect(story.verifications[1]?.callbackId).to.equal(story.callbacks[0]?.callbackId);
-    expect(story.usageLog?.gatewayTransactionId)
-      .to.equal(story.session?.gatewayTransactionId)
+    expect(history.verifications[1]?.callbackId).to.equal(history.callbacks[0]?.callbackId);
+    expect(history.usageLog?.gatewayTransactionId)
+      .to.equal(history.session?.gatewayTransactionId)
       .and.not.equal('');
     expect(await only()).to.deep.include({ state: 'settled', attempts: 1 });
     // The store's id and the digests over its password are not kept.
     const { session_id: _, ...others } = fields;
-    const { '[other fields]': unread, ...kept } = story.callbacks[0]?.fields ?? {};
+    const { '[other fields]': unread, ...kept } = history.callbacks[0]?.fields ?? {};
     expect(kept).to.deep.equal(others);
     expect(unread, 'verify_key').to.match(/^1, 32 bytes, SHA-256 /);
   });

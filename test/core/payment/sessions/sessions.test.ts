@@ -167,13 +167,13 @@ describe('a charge session', () => {
 
   it('without a callback has a history of only itself and its checkout', async () => {
     const session = await createSession(payments, 'gateway_one');
-    const story = await inspect(payments, session);
-    expect(story.session).to.deep.equal(session);
-    expect(story.callbacks).to.deep.equal([]);
-    expect(story.verifications.map(({ operation, detail }) => [operation, detail])).to.deep.equal([
+    const history = await inspect(payments, session);
+    expect(history.session).to.deep.equal(session);
+    expect(history.callbacks).to.deep.equal([]);
+    expect(history.verifications.map(({ operation, detail }) => [operation, detail])).to.deep.equal([
       ['initiate', 'the provider created a checkout'],
     ]);
-    expect(story.usageLog).to.equal(undefined);
+    expect(history.usageLog).to.equal(undefined);
   });
 
   it('cannot be listed by invalid times', async () => {

@@ -1,8 +1,8 @@
-// The story of a session: everything in the order in which it happened.
+// The history of a session: everything in the order in which it happened.
 import { create } from '@bufbuild/protobuf';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { expect } from 'chai';
-import { sessionStoryView } from '../../../cli/views/payments/session-story.ts';
+import { sessionHistoryView } from '../../../cli/views/payments/session-history.ts';
 import { SeatSchema } from '../../../gen/hub/license/v1/license_pb.ts';
 import { OrderSchema, OrderState } from '../../../gen/hub/order/v1/order_pb.ts';
 import { CallbackState, ChargeStatus, UsageLogKind } from '../../../gen/hub/payment/v1/payment_pb.ts';
@@ -156,7 +156,7 @@ describe('the history of a session', () => {
       '00 created: 100.00 BDT through main (gateway_one)',
       '00 pending: waiting for the customer',
     ]);
-    const view = sessionStoryView(create(InspectChargeSessionResponseSchema, { session }), []);
+    const view = sessionHistoryView(create(InspectChargeSessionResponseSchema, { session }), []);
     expect(view).to.deep.include({ usageLog: null, fees: [], callbacks: [], verifications: [] });
     expect(view).to.deep.include({ order: null, machines: [] });
   });
@@ -180,8 +180,8 @@ describe('the history of a session', () => {
         '05 seats added: lic_1: 5',
       );
       const machine = create(SeatSchema, { licenseId: 'lic_1', machineLabel: 'Desk', activatedAt: at(7) });
-      const story = listSessionEvents(create(InspectChargeSessionResponseSchema, paid), [machine]);
-      expect(story.at(-1)).to.include({ what: 'machine activated', detail: 'Desk with lic_1' });
+      const history = listSessionEvents(create(InspectChargeSessionResponseSchema, paid), [machine]);
+      expect(history.at(-1)).to.include({ what: 'machine activated', detail: 'Desk with lic_1' });
     });
 
     it('tells why it is blocked, and when a later attempt fulfilled it', () => {

@@ -32,7 +32,7 @@ const CALLBACK_COUNT = json.view('CallbackCount', 'hub.payment.v1.CallbackCount'
   onlyCounted: json.integer(),
 });
 
-export const SESSION_STORY = json.object('SessionStory', {
+export const SESSION_HISTORY = json.object('SessionHistory', {
   ...CHARGE_SESSION.properties,
   statusChanges: json.list(
     STATUS_CHANGE,
@@ -58,7 +58,7 @@ export const SESSION_STORY = json.object('SessionStory', {
   order: json.nullable(ORDER, 'the order that the payment made; null without one'),
   machines: json.list(SEAT, 'the first machines that activated the licenses of the order after it was paid'),
 });
-export type SessionStoryView = json.ValueOf<typeof SESSION_STORY>;
+export type SessionHistoryView = json.ValueOf<typeof SESSION_HISTORY>;
 
 /** A session after a recheck with its provider. */
 export const RECHECKED_SESSION = json.object('RecheckedSession', {
@@ -83,7 +83,7 @@ export const RECHECKED_FIELDS: readonly Column<json.ValueOf<typeof RECHECKED_SES
   },
 ];
 
-export function sessionStoryView(reply: SessionHistory, machines: readonly Seat[]): SessionStoryView {
+export function sessionHistoryView(reply: SessionHistory, machines: readonly Seat[]): SessionHistoryView {
   const usageLog = reply.usageLog ? usageView(reply.usageLog) : null;
   return {
     ...chargeSessionView(reply.session),
@@ -107,15 +107,15 @@ export function sessionStoryView(reply: SessionHistory, machines: readonly Seat[
 export const statusChangeView = (change: StatusChange): StatusChangeView =>
   json.viewOf(STATUS_CHANGE, change);
 
-export const SESSION_STORY_FIELDS: readonly Column<SessionStoryView>[] = [
+export const SESSION_HISTORY_FIELDS: readonly Column<SessionHistoryView>[] = [
   ...CHARGE_SESSION_FIELDS,
   { title: 'Fulfillment', cell: ({ order }) => order?.orderId && `${order.orderId}, ${order.state}` },
   { title: 'Callbacks', cell: ({ callbackCounts }) => callbackCounts.map(callbackCountText).join(', ') },
 ];
 
 /** Lists the commands that show what the history omits. */
-export function leftOutOf(story: SessionStoryView): string[] {
-  const { sessionId, moreCallbacks, moreVerifications, moreStatusChanges } = story;
+export function commandsForOmitted(history: SessionHistoryView): string[] {
+  const { sessionId, moreCallbacks, moreVerifications, moreStatusChanges } = history;
   return [
     ...(moreCallbacks ? [`Earlier callbacks: hubctl callback list --session ${sessionId}`] : []),
     ...(moreVerifications ? [`Earlier verifications: hubctl session list-verifications ${sessionId}`] : []),
@@ -132,7 +132,7 @@ export const STATUS_CHANGE_COLUMNS: readonly Column<StatusChangeView>[] = [
   { title: 'WHY', cell: ({ reason }) => reason },
 ];
 
-export const STORY_COLUMNS: readonly Column<SessionEvent>[] = [
+export const HISTORY_COLUMNS: readonly Column<SessionEvent>[] = [
   { title: 'TIME', cell: ({ at }) => at && rfc3339(at) },
   { title: 'WHAT', cell: ({ what }) => what },
   { title: 'DETAIL', cell: ({ detail }) => detail },

@@ -17,7 +17,7 @@ import { refusal } from '../refusal.ts';
 
 const word = (status: ChargeStatus) => wordFor(CHARGE_STATUSES, status);
 
-describe('the story of a session', () => {
+describe('the history of a session', () => {
   let payments: Payments;
   before(async () => {
     payments = await startPayments();

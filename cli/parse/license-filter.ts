@@ -3,9 +3,9 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ListLicensesRequestSchema } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { LICENSE_STATES } from '../../lib/presentation/words.ts';
+import { omitUndefined } from './omit-undefined.ts';
 import { parsePair, parseText } from './parse-number.ts';
 import { parseBound, timestampOf } from './parse-time.ts';
-import { present } from './present.ts';
 
 export type FilterOptions = {
   readonly app?: string;
@@ -53,7 +53,7 @@ export function addFilter(command: Command, metadata: '--metadata' | '--with-met
 export function readFilter(options: FilterOptions): LicenseFilter {
   const { app, state, hint, customerId, customer, customerEmail, customerRef, withMetadata } = options;
   const { expiresBefore, expiresAfter, activeSince, inactiveSince, search } = options;
-  return present({
+  return omitUndefined({
     app,
     state: state && LICENSE_STATES[state],
     keyHint: hint,

@@ -6,9 +6,9 @@ import { addNoun, addVerb } from '../../command-help.ts';
 import { readPages } from '../../connect/pages.ts';
 import { usageError } from '../../errors/failure.ts';
 import type { Output } from '../../output/output.ts';
+import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { parseInteger, parseSeats, parseText } from '../../parse/parse-number.ts';
 import { parseLeaseDays } from '../../parse/parse-terms.ts';
-import { present } from '../../parse/present.ts';
 import { maxOption, yesOption } from '../../parse/shared-options.ts';
 import { APP, APP_COLUMNS, APP_FIELDS, appView, SIGNING_KEY_COLUMNS } from '../../views/licensing/app.ts';
 import { DEMO_LICENSE, DEMO_LICENSE_FIELDS } from '../../views/licensing/demo-license.ts';
@@ -71,9 +71,9 @@ function addUpdateVerb(app: Command, { hub, out }: CommandContext): void {
     .option('--name <text>', 'display name', parseText);
   addDefaultTerms(update).action(
     async (slug: string, { name, leaseDays, graceDays, seats }: { name?: string } & DefaultTermOptions) => {
-      const terms = present({ leaseDays, graceDays, seatLimit: seats });
+      const terms = omitUndefined({ leaseDays, graceDays, seatLimit: seats });
       const paths = Object.keys(
-        present({
+        omitUndefined({
           name,
           'default_terms.lease_days': leaseDays,
           'default_terms.grace_days': graceDays,
@@ -81,7 +81,7 @@ function addUpdateVerb(app: Command, { hub, out }: CommandContext): void {
         }),
       );
       if (paths.length === 0) throw usageError('Give a value to change, such as --lease-days.');
-      const request = { app: slug, updateMask: { paths }, ...present({ name }), defaultTerms: terms };
+      const request = { app: slug, updateMask: { paths }, ...omitUndefined({ name }), defaultTerms: terms };
       const reply = await hub.admin.updateApp(request);
       await printApp(out, reply.app);
     },

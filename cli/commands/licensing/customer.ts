@@ -4,8 +4,8 @@ import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { readPages } from '../../connect/pages.ts';
 import { usageError } from '../../errors/failure.ts';
+import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { parsePair, parseText } from '../../parse/parse-number.ts';
-import { present } from '../../parse/present.ts';
 import { collect, maxOption, yesOption } from '../../parse/shared-options.ts';
 import {
   CUSTOMER,
@@ -136,7 +136,7 @@ function addUpdateVerb(customer: Command, { hub, out }: CommandContext): void {
         customerId,
         updateMask: { paths },
         metadata,
-        ...present({ name, email, externalRef }),
+        ...omitUndefined({ name, email, externalRef }),
       };
       const reply = await hub.customers.updateCustomer(request);
       await out.record(customerView(reply.customer), CUSTOMER_FIELDS);

@@ -41,44 +41,44 @@ export function issueLicenses({ admin }: Pick<Hub, 'admin'>, request: IssueReque
   const { idempotencyKey } = request;
   const repeatable = (batch: number) =>
     idempotencyKey !== undefined && { idempotencyKey: batchKey(idempotencyKey, batch) };
-  let nth = 0;
-  let asked = 0;
+  let batches = 0;
+  let requested = 0;
   let wanted = count;
   let issued = 0;
-  const underWay = new Set<Promise<unknown>>();
+  const inFlight = new Set<Promise<unknown>>();
   const waiting = new Set<readonly IssuedLicense[]>();
-  const ask = (): Promise<readonly IssuedLicense[]> | undefined => {
-    const next = Math.min(BATCH, wanted - asked);
+  const requestBatch = (): Promise<readonly IssuedLicense[]> | undefined => {
+    const next = Math.min(BATCH, wanted - requested);
     if (next <= 0) return undefined;
-    asked += next;
+    requested += next;
     const answer = admin
-      .issueLicenses({ ...request, ...repeatable(nth++), count: next })
+      .issueLicenses({ ...request, ...repeatable(batches++), count: next })
       .then(({ licenses }) => {
         issued += licenses.length;
         waiting.add(licenses);
         return licenses;
       });
-    const told = answer.catch(() => {}).finally(() => underWay.delete(told)); // the reader of the batch gets the error
-    underWay.add(told);
+    const done = answer.catch(() => {}).finally(() => inFlight.delete(done)); // the reader of the batch gets the error
+    inFlight.add(done);
     return answer;
   };
-  async function* inTurn(): AsyncGenerator<readonly IssuedLicense[]> {
-    // The first one alone: an invalid request fails for each.
-    const coming = [ask()];
-    for (let next = coming.shift(); next !== undefined; next = coming.shift()) {
+  async function* readBatches(): AsyncGenerator<readonly IssuedLicense[]> {
+    // The first one alone: an invalid request would fail for each.
+    const queue = [requestBatch()];
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       const licenses = await next;
-      while (coming.length < AHEAD) coming.push(ask());
+      while (queue.length < AHEAD) queue.push(requestBatch());
       waiting.delete(licenses);
       yield licenses;
     }
   }
   return {
     async stop() {
-      wanted = asked;
-      await Promise.all(underWay);
+      wanted = requested;
+      await Promise.all(inFlight);
     },
     issued: () => issued,
     waiting: () => [...waiting].flat(),
-    batches: inTurn(),
+    batches: readBatches(),
   };
 }

@@ -10,6 +10,7 @@ import { type CalendarPeriod, periodText } from '../../../lib/presentation/calen
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
 import { usageError } from '../../errors/failure.ts';
+import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { parseExpiry, parseLastDay } from '../../parse/parse-expiry.ts';
 import {
   parseCount,
@@ -22,7 +23,6 @@ import {
 import { parsePeriod } from '../../parse/parse-period.ts';
 import { parseLeaseDays, parseNames } from '../../parse/parse-terms.ts';
 import { timestampOf } from '../../parse/parse-time.ts';
-import { present } from '../../parse/present.ts';
 import {
   LICENSE,
   LICENSE_FIELDS,
@@ -210,7 +210,7 @@ type Update = Omit<
 function updateOf(options: UpdateOptions): Update {
   const { seats, profile, expires, graceDays, leaseDays } = options;
   const paths = Object.keys(
-    present({
+    omitUndefined({
       seat_limit: seats,
       limit_profile: profile,
       expires_at: expires,
@@ -218,7 +218,7 @@ function updateOf(options: UpdateOptions): Update {
       lease_days: leaseDays,
     }),
   );
-  const single = present({
+  const single = omitUndefined({
     setLimits: options.limit,
     removeLimits: options.removeLimit && [...options.removeLimit],
     addFeatures: options.feature && [...options.feature],
@@ -231,7 +231,7 @@ function updateOf(options: UpdateOptions): Update {
     throw usageError('Give a term to change, such as --seats.');
   return {
     ...(paths.length > 0 && { updateMask: { paths } }),
-    ...present({ seatLimit: seats, graceDays, leaseDays }),
+    ...omitUndefined({ seatLimit: seats, graceDays, leaseDays }),
     ...(typeof profile === 'string' && { limitProfile: profile }),
     ...(expires instanceof Date && { expiresAt: timestampOf(expires) }),
     ...single,

@@ -9,8 +9,8 @@ import { CliError, EXIT } from '../../errors/failure.ts';
 import { type ExportOptions, exportAudit } from '../../output/export-audit.ts';
 import { EXPORTED } from '../../output/export-to-file.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
+import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { checkPeriod, timestampOf } from '../../parse/parse-time.ts';
-import { present } from '../../parse/present.ts';
 import { addOutFile, addPeriod, maxOption, yesOption } from '../../parse/shared-options.ts';
 import {
   type ActorKindName,
@@ -71,7 +71,7 @@ function addListVerb(audit: Command, commandContext: CommandContext): void {
   addWatch(addPeriod(listing, 'those').addOption(maxOption())).action(
     async ({ subject, actor, actorKind, tokenId, action, from, to, ...options }: ListOptions) => {
       checkPeriod(from, to);
-      const wanted = present({
+      const wanted = omitUndefined({
         subject,
         actor,
         actorKind: actorKind && ACTOR_KINDS[actorKind],

@@ -7,7 +7,7 @@ import { readPages } from '../../connect/pages.ts';
 import { CliError, EXIT, usageError } from '../../errors/failure.ts';
 import { EXPORTED } from '../../output/export-to-file.ts';
 import { addFormat, type FormatOptions, printTableOrCsv } from '../../output/table-or-csv.ts';
-import { present } from '../../parse/present.ts';
+import { omitUndefined } from '../../parse/omit-undefined.ts';
 import {
   MAIL,
   MAIL_COLUMNS,
@@ -71,7 +71,7 @@ function addListVerb(mail: Command, commandContext: CommandContext): void {
     .addOption(new Option('--state <state>', 'only in this state').choices(Object.keys(MAIL_STATES)));
   addFormat(listing, 'the mails').action(async (options: ListOptions) => {
     const { app, orderId, state } = options;
-    const wanted = present({ app, order: orderId, state: state && MAIL_STATES[state] });
+    const wanted = omitUndefined({ app, order: orderId, state: state && MAIL_STATES[state] });
     const pages = readPages(
       (page) => hub.mails.listMails({ ...wanted, ...page }),
       ({ mails }) => mails.map(mailView),
@@ -137,7 +137,7 @@ function addPreviewVerb(mail: Command, { hub, out }: CommandContext): void {
       if (order !== undefined && kind !== undefined)
         throw usageError('--kind: the order determines it. Omit it.');
       const reply = await hub.mails.previewMail(
-        present({ order, app, kind: kind && MAIL_KINDS[kind], language }),
+        omitUndefined({ order, app, kind: kind && MAIL_KINDS[kind], language }),
       );
       const template = templateSummaryView(reply.template);
       const view = { subject: reply.subject, text: reply.text, html: reply.html, template };
@@ -166,7 +166,7 @@ function addTestVerb(mail: Command, { hub, out }: CommandContext): void {
       const reply = await hub.mails.sendTestMail({
         app,
         to,
-        ...present({ kind: kind && MAIL_KINDS[kind], language }),
+        ...omitUndefined({ kind: kind && MAIL_KINDS[kind], language }),
       });
       const view = testMailView(reply);
       await out.record(view, TEST_MAIL_FIELDS);

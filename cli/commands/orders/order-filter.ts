@@ -4,8 +4,8 @@ import type { Command } from 'commander';
 import type { ListOrdersRequestSchema } from '../../../gen/hub/order/v1/order_service_pb.ts';
 import type { Hub } from '../../connect/connection.ts';
 import { readPages } from '../../connect/pages.ts';
+import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { checkPeriod, timestampOf } from '../../parse/parse-time.ts';
-import { present } from '../../parse/present.ts';
 import { addPeriod } from '../../parse/shared-options.ts';
 import { orderView } from '../../views/orders/order.ts';
 
@@ -40,7 +40,7 @@ export function addFilter(command: Command): Command {
 export function readFilter(options: FilterOptions): OrderFilter {
   const { app, offer, slot, customerId, license, from, to } = options;
   checkPeriod(from, to);
-  return present({
+  return omitUndefined({
     app,
     offer,
     slot,

@@ -5,7 +5,7 @@ import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { EXPORTED } from '../../output/export-to-file.ts';
 import { addFormat, type FormatOptions, printTableOrCsv } from '../../output/table-or-csv.ts';
-import { present } from '../../parse/present.ts';
+import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { ORDER, ORDER_COLUMNS, ORDER_CSV, orderView } from '../../views/orders/order.ts';
 import * as json from '../../views/schema.ts';
 import { addFilter, type FilterOptions, orderPages, readFilter } from './order-filter.ts';
@@ -43,7 +43,7 @@ function addListVerb(order: Command, commandContext: CommandContext): void {
     },
   }).addOption(new Option('--state <state>', 'only in this state').choices(Object.keys(ORDER_STATES)));
   addFormat(addFilter(listing), 'the orders').action(async ({ state, ...options }: ListOptions) => {
-    const filter = { ...readFilter(options), ...present({ state: state && ORDER_STATES[state] }) };
+    const filter = { ...readFilter(options), ...omitUndefined({ state: state && ORDER_STATES[state] }) };
     const printed = {
       pages: orderPages(hub, filter),
       columns: ORDER_COLUMNS,

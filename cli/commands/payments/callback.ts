@@ -6,7 +6,7 @@ import { addNoun, addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
 import { readPages } from '../../connect/pages.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
-import { present } from '../../parse/present.ts';
+import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { maxOption } from '../../parse/shared-options.ts';
 import {
   CALLBACK,
@@ -47,7 +47,7 @@ export function registerCallback(program: Command, commandContext: CommandContex
     .option('--session <sessionId>', 'only of this session, chs_…')
     .addOption(maxOption());
   addWatch(listing).action(async ({ state, gateway, session, ...options }: ListOptions) => {
-    const wanted = present({ state: state && CALLBACK_STATES[state], gateway, sessionId: session });
+    const wanted = omitUndefined({ state: state && CALLBACK_STATES[state], gateway, sessionId: session });
     const found = readPages(
       (page) => hub.paymentAdmin.listCallbacks({ ...wanted, ...page }),
       ({ callbacks }) => callbacks.map(callbackView),

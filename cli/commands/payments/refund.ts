@@ -5,8 +5,8 @@ import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { readPages } from '../../connect/pages.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
+import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { parseText } from '../../parse/parse-number.ts';
-import { present } from '../../parse/present.ts';
 import { maxOption } from '../../parse/shared-options.ts';
 import { REFUND, REFUND_COLUMNS, REFUND_FIELDS, refundView } from '../../views/payments/refund.ts';
 import * as json from '../../views/schema.ts';
@@ -45,7 +45,7 @@ function addListVerb(refund: Command, commandContext: CommandContext): void {
     .option('--needs-review', 'only those that an operator has to review');
   addWatch(listing.addOption(maxOption())).action(
     async ({ session, slot, state, needsReview, ...options }: ListOptions) => {
-      const wanted = present({
+      const wanted = omitUndefined({
         sessionId: session,
         slot,
         state: state && REFUND_STATES[state],

@@ -8,8 +8,8 @@ import { CliError, EXIT, usageError } from '../../errors/failure.ts';
 import type { Output } from '../../output/output.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { readCredentials } from '../../parse/credentials.ts';
+import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { parsePair } from '../../parse/parse-number.ts';
-import { present } from '../../parse/present.ts';
 import { collect, credentialsOption } from '../../parse/shared-options.ts';
 import {
   SLOT,
@@ -188,7 +188,7 @@ function addUpdateVerb(slot: Command, { hub, out }: CommandContext): void {
       const { slot: found, unchanged } = await hub.paymentAdmin.updateSlot({
         slot: name,
         options,
-        ...present({ returnOrigins }),
+        ...omitUndefined({ returnOrigins }),
       });
       await printSlot(out, found);
       if (unchanged) out.note('Nothing changed: the slot already has these options.');

@@ -1,6 +1,6 @@
 // Creates and edits a customer.
 import type { Customer } from '../../../gen/hub/customer/v1/customer_pb.ts';
-import { given } from '../../../lib/presentation/given.ts';
+import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { AreaField, Effect, TextField } from '../forms/fields.tsx';
 import { type Form, required, type Values } from '../forms/form-state.ts';
@@ -110,7 +110,7 @@ function customerOf(values: Values<CustomerKey>, names: readonly CustomerKey[]) 
   const text = (name: CustomerKey): string => (names.includes(name) ? values[name].trim() : '');
   return {
     ...(names.includes('name') && { name: required(values, 'name', 'Enter a name.') }),
-    ...given({ email: text('email'), externalRef: text('externalRef') }),
+    ...omitEmpty({ email: text('email'), externalRef: text('externalRef') }),
     metadata: readPairs('metadata', text('metadata')),
   };
 }

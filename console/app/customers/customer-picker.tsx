@@ -1,7 +1,7 @@
 // Finds a customer as one types, and chooses one of the matches.
 import { useId, useState } from 'preact/hooks';
 import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
-import { given } from '../../../lib/presentation/given.ts';
+import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
 import { describedBy, ErrorText } from '../forms/fields.tsx';
 import type { Form } from '../forms/form-state.ts';
 import { useDebounced, useKept } from '../forms/search.ts';
@@ -28,7 +28,7 @@ export function CustomerPicker({ form, app }: PickerProps) {
   const search = useDebounced(typed.trim());
   const live = useLive(`${app} ${search}`, EVERY_MS, (signal) =>
     hub.customers.listCustomers(
-      { pageSize: SHOWN + 1, ...given({ search, app: isLimited ? app : '' }) },
+      { pageSize: SHOWN + 1, ...omitEmpty({ search, app: isLimited ? app : '' }) },
       { signal },
     ),
   );

@@ -1,6 +1,6 @@
 // The request of the form that issues licenses.
 
-import { given } from '../../../lib/presentation/given.ts';
+import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
 import { FieldError } from '../forms/form-errors.ts';
 import { required, type Values } from '../forms/form-state.ts';
 import { readPeriod } from '../forms/period-fields.tsx';
@@ -42,5 +42,5 @@ function customerOf(values: Values<IssueKey>) {
   if (customer + customerEmail === '') {
     throw new FieldError('customer', 'Enter a name, an email, or both.');
   }
-  return given({ customer, customerEmail });
+  return omitEmpty({ customer, customerEmail });
 }

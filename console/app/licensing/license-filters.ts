@@ -3,7 +3,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { ListLicensesRequestSchema } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
-import { given } from '../../../lib/presentation/given.ts';
+import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
 import { LICENSE_STATES, numberOf } from '../../../lib/presentation/words.ts';
 import { choicesWithAny, type Filter } from '../components/filters.tsx';
 import { rangeStart } from '../list.ts';
@@ -71,7 +71,7 @@ export function licenseRequest(query: Readonly<Record<string, string>>, since: D
   const { search, state = '', expiry = '', activity = '', metadata = '' } = query;
   const [, name, value = ''] = /^([^=\s]+)\s*=\s*(.*)$/.exec(metadata) ?? [];
   return {
-    ...given({ search }),
+    ...omitEmpty({ search }),
     state: numberOf(LICENSE_STATES, state),
     ...(name !== undefined && { metadata: { [name]: value } }),
     ...expiryRange(Number(expiry), since),

@@ -1,7 +1,7 @@
 // The audit log: who changed what, newest first.
 
 import { ActorKind, type AuditEntry } from '../../../gen/hub/access/v1/audit_service_pb.ts';
-import { given } from '../../../lib/presentation/given.ts';
+import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
 import { Moment, ShortId } from '../components/inline.tsx';
 import { ListPage } from '../components/page.tsx';
 import { Table } from '../components/table.tsx';
@@ -27,7 +27,7 @@ export function AuditView() {
     load: ({ query, pageToken, from }, options) => {
       const { subject, actor, kind, token, action } = query;
       const actorKind = Object.values(ActorKind).find((number) => number > 0 && String(number) === kind);
-      const filter = given({ subject, actor, actorKind, actorTokenId: token, action, since: from });
+      const filter = omitEmpty({ subject, actor, actorKind, actorTokenId: token, action, since: from });
       return hub.audit.listAuditEntries({ ...filter, pageToken }, options);
     },
   });

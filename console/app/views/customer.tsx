@@ -2,7 +2,7 @@
 
 import type { Customer } from '../../../gen/hub/customer/v1/customer_pb.ts';
 import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
-import { given } from '../../../lib/presentation/given.ts';
+import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
 import { Facts, pairFacts } from '../components/facts.tsx';
 import { Filters } from '../components/filters.tsx';
 import { Badge, WholeId } from '../components/inline.tsx';
@@ -27,7 +27,10 @@ export function CustomerView({ id }: { readonly id: string }) {
   const live = useLive(JSON.stringify([id, apps.chosen, pageToken]), EVERY_MS, async (signal) => {
     const [{ customer }, page] = await Promise.all([
       hub.customers.getCustomer({ customerId: id }, { signal }),
-      hub.licenses.listLicenses({ customerId: id, ...given({ app: apps.chosen }), pageToken }, { signal }),
+      hub.licenses.listLicenses(
+        { customerId: id, ...omitEmpty({ app: apps.chosen }), pageToken },
+        { signal },
+      ),
     ]);
     if (customer === undefined) throw new Error('the hub returned no customer');
     return { customer, page };

@@ -1,7 +1,7 @@
 // Customers, newest first, with a search as one types.
 
 import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
-import { given } from '../../../lib/presentation/given.ts';
+import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
 import { Moment } from '../components/inline.tsx';
 import { ListPage } from '../components/page.tsx';
 import { scopeFilter, useApps } from '../components/scope-filters.ts';
@@ -22,7 +22,7 @@ export function CustomersView() {
       everyMs: EVERY_MS,
       scope: [apps.chosen],
       load: ({ query: { search }, pageToken }, options) =>
-        hub.customers.listCustomers({ ...given({ search, app: apps.chosen }), pageToken }, options),
+        hub.customers.listCustomers({ ...omitEmpty({ search, app: apps.chosen }), pageToken }, options),
     }),
   );
   return (

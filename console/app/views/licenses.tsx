@@ -1,6 +1,6 @@
 // Licenses, newest first: finds one by anything that is known of it, and issues more.
 
-import { given } from '../../../lib/presentation/given.ts';
+import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
 import { ListPage } from '../components/page.tsx';
 import { scopeFilter, useApps } from '../components/scope-filters.ts';
 import { useKept } from '../forms/search.ts';
@@ -21,7 +21,7 @@ export function LicensesView() {
       scope: [apps.chosen],
       load: async ({ query, pageToken }, options) => {
         const since = firstPageTime(query['since']);
-        const filter = { ...licenseRequest(query, since), ...given({ app: apps.chosen }) };
+        const filter = { ...licenseRequest(query, since), ...omitEmpty({ app: apps.chosen }) };
         const page = await who.hub.licenses.listLicenses({ ...filter, pageToken }, options);
         return { ...page, since: since.toISOString() };
       },

@@ -1,6 +1,6 @@
 // Refunds and disputes, newest first.
 
-import { given } from '../../../lib/presentation/given.ts';
+import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
 import { numberOf, REFUND_STATES } from '../../../lib/presentation/words.ts';
 import { choicesWithAny } from '../components/filters.tsx';
 import { ListPage } from '../components/page.tsx';
@@ -22,7 +22,7 @@ export function RefundsView() {
         {
           state: numberOf(REFUND_STATES, state),
           needsReview: review === 'needed',
-          ...given({ slot: slots.chosen, sessionId: session }),
+          ...omitEmpty({ slot: slots.chosen, sessionId: session }),
           pageToken,
         },
         options,

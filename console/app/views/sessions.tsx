@@ -1,6 +1,6 @@
 // Charge sessions, newest first.
 
-import { given } from '../../../lib/presentation/given.ts';
+import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
 import { CHARGE_STATUSES, numberOf } from '../../../lib/presentation/words.ts';
 import { choicesWithAny } from '../components/filters.tsx';
 import { Amount, Moment, ShortId, StatusBadge } from '../components/inline.tsx';
@@ -23,7 +23,7 @@ export function SessionsView() {
       hub.payments.listChargeSessions(
         {
           status: numberOf(CHARGE_STATUSES, status),
-          ...given({ slot: slots.chosen, orderReference: order, createdFrom: from }),
+          ...omitEmpty({ slot: slots.chosen, orderReference: order, createdFrom: from }),
           pageToken,
         },
         options,

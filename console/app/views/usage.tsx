@@ -4,8 +4,8 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { PaymentAdminService, type UsageDay } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import type { FeeRule } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { feeRuleScope, feeTermsText, percentText } from '../../../lib/presentation/fee-rule.ts';
-import { given } from '../../../lib/presentation/given.ts';
 import { formatDecimal } from '../../../lib/presentation/money.ts';
+import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
 import { FEE_RULE_STATES } from '../../../lib/presentation/words.ts';
 import { BarChart } from '../components/bar-chart.tsx';
 import { Filters } from '../components/filters.tsx';
@@ -39,7 +39,7 @@ export function UsageView() {
     const [first = new Date()] = days;
     const reply = await hub.paymentAdmin.summarizeUsage(
       {
-        ...given({ slot }),
+        ...omitEmpty({ slot }),
         settledFrom: timestampFromDate(first),
         settledTo: timestampFromDate(new Date(Date.now() + 86_400_000)),
       },

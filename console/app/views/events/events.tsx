@@ -2,7 +2,7 @@
 
 import type { Event } from '../../../../gen/hub/event/v1/event_pb.ts';
 import { EventService } from '../../../../gen/hub/event/v1/event_service_pb.ts';
-import { given } from '../../../../lib/presentation/given.ts';
+import { omitEmpty } from '../../../../lib/presentation/omit-empty.ts';
 import { Moment, ShortId } from '../../components/inline.tsx';
 import { ListPage } from '../../components/page.tsx';
 import { scopeFilter, useApps, useSlots } from '../../components/scope-filters.ts';
@@ -31,7 +31,7 @@ export function EventsView() {
       scope: [app, slot],
       load: ({ query: { type, object }, pageToken }, options) =>
         hub.events.listEvents(
-          { ...(type && { types: [type] }), ...given({ object, app, slot }), pageToken },
+          { ...(type && { types: [type] }), ...omitEmpty({ object, app, slot }), pageToken },
           options,
         ),
     }),

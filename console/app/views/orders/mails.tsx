@@ -1,7 +1,7 @@
 // Mails about orders, newest first.
 
 import type { Mail } from '../../../../gen/hub/mail/v1/mail_pb.ts';
-import { given } from '../../../../lib/presentation/given.ts';
+import { omitEmpty } from '../../../../lib/presentation/omit-empty.ts';
 import { MAIL_KINDS, MAIL_STATES, numberOf, wordFor } from '../../../../lib/presentation/words.ts';
 import { choicesWithAny } from '../../components/filters.tsx';
 import { Moment, ShortId, StateBadge } from '../../components/inline.tsx';
@@ -22,7 +22,7 @@ export function MailsView() {
     scope: [apps.chosen],
     load: ({ query: { state = '', order }, pageToken }, options) =>
       who.hub.mails.listMails(
-        { state: numberOf(MAIL_STATES, state), ...given({ app: apps.chosen, order }), pageToken },
+        { state: numberOf(MAIL_STATES, state), ...omitEmpty({ app: apps.chosen, order }), pageToken },
         options,
       ),
   });

@@ -2,7 +2,7 @@
 
 import { OfferService } from '../../../../gen/hub/order/v1/offer_service_pb.ts';
 import type { Offer } from '../../../../gen/hub/order/v1/order_pb.ts';
-import { given } from '../../../../lib/presentation/given.ts';
+import { omitEmpty } from '../../../../lib/presentation/omit-empty.ts';
 import { grantText, summarizeGrant } from '../../../../lib/presentation/order-text.ts';
 import { ListPage } from '../../components/page.tsx';
 import { scopeFilter, useApps } from '../../components/scope-filters.ts';
@@ -28,7 +28,7 @@ export function OffersView() {
     scope: [apps.chosen],
     load: ({ query: { shown }, pageToken }, options) =>
       hub.offers.listOffers(
-        { ...given({ app: apps.chosen }), includeArchived: shown === 'all', pageToken },
+        { ...omitEmpty({ app: apps.chosen }), includeArchived: shown === 'all', pageToken },
         options,
       ),
   });

@@ -1,6 +1,6 @@
 // Orders, newest first.
 
-import { given } from '../../../../lib/presentation/given.ts';
+import { omitEmpty } from '../../../../lib/presentation/omit-empty.ts';
 import { numberOf, ORDER_STATES } from '../../../../lib/presentation/words.ts';
 import { choicesWithAny } from '../../components/filters.tsx';
 import { ListPage } from '../../components/page.tsx';
@@ -20,7 +20,7 @@ export function OrdersView() {
     scope: [apps.chosen, slots.chosen],
     span: '30',
     load: ({ query: { state = '', customer, license }, pageToken, from }, options) => {
-      const filter = given({
+      const filter = omitEmpty({
         app: apps.chosen,
         slot: slots.chosen,
         customerId: customer,

@@ -10,7 +10,7 @@ import type { LogOutput } from './log-output.ts';
 import { createLogger } from './logger.ts';
 import { addressesOf, type RunningHub, runHub } from './run-hub.ts';
 import type { Settings } from './setting-table.ts';
-import { tracesAreWanted } from './traces-wanted.ts';
+import { isTracingEnabled } from './tracing-enabled.ts';
 
 export type ServeOptions = {
   readonly dataDir: string;
@@ -50,7 +50,7 @@ export async function serveUntilStopped(
   settings: Settings,
   { dataDir, log, onReady, worker }: ServeOptions,
 ): Promise<void> {
-  const traced = tracesAreWanted(process.env);
+  const traced = isTracingEnabled(process.env);
   const logger = createLogger(settings.logLevel, log, { worker: worker?.number, traced });
   const what = worker ? 'worker' : 'hub';
   const fatal = Promise.withResolvers<never>();

@@ -31,7 +31,7 @@ const MAX_DELIVERIES = 10_000;
 
 export function createCallbacks({ faults, retryDelaysMs, timeoutMs }: CallbackOptions) {
   const closing = new AbortController();
-  const underWay = new Set<Promise<void>>();
+  const inFlight = new Set<Promise<void>>();
   const deliveries: Delivery[] = [];
   let overtaken: (() => void)[] = [];
 
@@ -87,8 +87,8 @@ export function createCallbacks({ faults, retryDelaysMs, timeoutMs }: CallbackOp
   };
 
   const track = (work: Promise<void>): void => {
-    const tracked = work.finally(() => underWay.delete(tracked));
-    underWay.add(tracked);
+    const tracked = work.finally(() => inFlight.delete(tracked));
+    inFlight.add(tracked);
   };
 
   return {
@@ -105,11 +105,11 @@ export function createCallbacks({ faults, retryDelaysMs, timeoutMs }: CallbackOp
     deliveries: (): readonly Delivery[] => [...deliveries],
     /** Resolves when every callback has been delivered, lost or given up. */
     async idle(): Promise<void> {
-      while (underWay.size > 0) await Promise.all(underWay);
+      while (inFlight.size > 0) await Promise.all(inFlight);
     },
     async close(): Promise<void> {
       closing.abort();
-      await Promise.all(underWay);
+      await Promise.all(inFlight);
     },
   };
 }

@@ -34,9 +34,10 @@ export function renewalDueAt(license: SignedLicense): number {
  */
 export function softCheckDueAt(state: LicenseState, now: number, softCheckIntervalMs?: number): number {
   if (state.kind === 'nothing' || state.record === undefined) return Number.POSITIVE_INFINITY;
-  const { checkedAt, recheckAfterSeconds, licenseKey, doubt, hasChangedTerms, toRelease } = state.record;
+  const { checkedAt, recheckAfterSeconds, licenseKey, unconfirmedRefusal, hasChangedTerms, toRelease } =
+    state.record;
   // A refusal to confirm, terms to fetch or a seat to release: only the back-off delays it.
-  if (doubt !== undefined || hasChangedTerms || (toRelease?.length ?? 0) > 0) return now;
+  if (unconfirmedRefusal !== undefined || hasChangedTerms || (toRelease?.length ?? 0) > 0) return now;
   const checked = parseRfc3339(checkedAt) ?? 0;
   if (checked > now + HOUR_MS) return now; // the clock or the record is wrong
   const { least, most } = SOFT_CHECK_INTERVAL_MS;

@@ -34,40 +34,41 @@ export type SoftCheck = {
 
 export function createSoftCheck({ recordCache, calls, expected, trustedTime }: SoftCheckOptions): SoftCheck {
   /** Updates the record unless another process has replaced its license since the request. */
-  const change = (asked: LicenseRecord, next: (record: LicenseRecord) => LicenseRecord): Promise<void> =>
+  const change = (checked: LicenseRecord, next: (record: LicenseRecord) => LicenseRecord): Promise<void> =>
     recordCache.update((state) => {
       const record = recordOf(state);
-      return record !== undefined && isSameLicense(record, asked) ? next(record) : undefined;
+      return record !== undefined && isSameLicense(record, checked) ? next(record) : undefined;
     });
 
   /** Resolves to whether the refusal still has to be confirmed. */
-  const refuse = async (subject: CheckTarget, code: EndCode): Promise<boolean> => {
+  const refuse = async (target: CheckTarget, code: EndCode): Promise<boolean> => {
     let isUnconfirmed = false;
-    await change(subject.record, (record) => {
+    await change(target.record, (record) => {
       const { now } = trustedTime.read();
-      const { doubt: before, ...undoubted } = record;
-      const doubt = record.end === undefined ? nextUnconfirmedRefusal(code, now, before) : undefined;
-      isUnconfirmed = doubt !== undefined;
-      if (doubt !== undefined) return { ...undoubted, doubt };
+      const { unconfirmedRefusal: before, ...rest } = record;
+      const unconfirmedRefusal =
+        record.end === undefined ? nextUnconfirmedRefusal(code, now, before) : undefined;
+      isUnconfirmed = unconfirmedRefusal !== undefined;
+      if (unconfirmedRefusal !== undefined) return { ...rest, unconfirmedRefusal };
       const checkedAt = formatRfc3339(now);
       if (code === 'license_suspended' && record.license !== undefined) {
-        return { ...undoubted, isSuspended: true, checkedAt };
+        return { ...rest, isSuspended: true, checkedAt };
       }
       // Removes the license itself, so that neither a mistake nor tampering restores it.
-      const { license: _, key: __, isSuspended: ___, ...rest } = undoubted;
-      return { ...rest, end: { code, licenseId: subject.licenseId }, checkedAt };
+      const { license: _, key: __, isSuspended: ___, ...kept } = rest;
+      return { ...kept, end: { code, licenseId: target.licenseId }, checkedAt };
     });
     return isUnconfirmed;
   };
 
-  const renew = async (asked: LicenseRecord, licenseKey: string, signal?: Signal): Promise<void> => {
+  const renew = async (checked: LicenseRecord, licenseKey: string, signal?: Signal): Promise<void> => {
     const verified = await obtainLicense(calls, expected, licenseKey, signal).catch(async (error) => {
       // The status has passed, so the next soft check would be far away. A refused key is not tried more often.
       const isRetryable = error instanceof LicenseError && error.isRetryable;
-      if (isRetryable) await change(asked, (record) => ({ ...record, hasChangedTerms: true }));
+      if (isRetryable) await change(checked, (record) => ({ ...record, hasChangedTerms: true }));
       throw error;
     });
-    await change(asked, ({ recheckAfterSeconds, toRelease }) => ({
+    await change(checked, ({ recheckAfterSeconds, toRelease }) => ({
       ...createRecord(verified, trustedTime),
       licenseKey,
       recheckAfterSeconds,
@@ -86,31 +87,31 @@ export function createSoftCheck({ recordCache, calls, expected, trustedTime }: S
     async run(signal) {
       await fetchMissingKey(signal);
       const { state } = recordCache;
-      const subject = targetOf(state);
-      if (subject === undefined) return;
-      const { record, licenseId } = subject;
+      const target = targetOf(state);
+      if (target === undefined) return;
+      const { record, licenseId } = target;
       const { licenseKey } = record;
       try {
         const status = await calls.status(licenseId, signal);
-        await change(record, ({ doubt: _, isSuspended: __, hasChangedTerms: ___, ...undoubted }) => {
+        await change(record, ({ unconfirmedRefusal: _, isSuspended: __, hasChangedTerms: ___, ...rest }) => {
           const time = Math.max(status.checkedAt, issuedAt(state));
           trustedTime.set(time);
           const at = formatRfc3339(time);
-          return { ...undoubted, seenAt: at, checkedAt: at, recheckAfterSeconds: status.recheckAfterSeconds };
+          return { ...rest, seenAt: at, checkedAt: at, recheckAfterSeconds: status.recheckAfterSeconds };
         });
         // The status is active, so this machine has the seat: activating again takes no other seat.
         if (licenseKey !== undefined && wantsRenewal(state, status)) await renew(record, licenseKey, signal);
       } catch (error) {
         const code = endCodeOf(error);
-        if (code === undefined || (await refuse(subject, code))) throw error;
+        if (code === undefined || (await refuse(target, code))) throw error;
       }
     },
 
     async applyRefusal(licenseKey, refusal) {
-      const subject = targetOf(recordCache.state);
+      const target = targetOf(recordCache.state);
       const code = endCodeOf(refusal);
-      if (subject === undefined || code === undefined) return;
-      if (await isKeyOf(subject.record, licenseKey)) await refuse(subject, code);
+      if (target === undefined || code === undefined) return;
+      if (await isKeyOf(target.record, licenseKey)) await refuse(target, code);
     },
   };
 }

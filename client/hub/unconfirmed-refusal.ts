@@ -19,6 +19,6 @@ export function nextUnconfirmedRefusal(
   const since = parseRfc3339(before?.since) ?? Number.POSITIVE_INFINITY;
   // A start in the future comes from a wrong clock or an edited record.
   if (before?.code !== code || since > now) return { code, since: formatRfc3339(now), answers: 1 };
-  const doubt = { ...before, answers: before.answers + 1 };
-  return doubt.answers >= CONFIRMED.answers && now - since >= CONFIRMED.ms ? undefined : doubt;
+  const repeated = { ...before, answers: before.answers + 1 };
+  return repeated.answers >= CONFIRMED.answers && now - since >= CONFIRMED.ms ? undefined : repeated;
 }

@@ -21,7 +21,7 @@ export type LicenseRecord = {
   readonly licenseKey?: string;
   /** Replaces `licenseKey` with `keepLicenseKey: false`. */
   readonly licenseKeyHash?: string;
-  readonly doubt?: UnconfirmedRefusal;
+  readonly unconfirmedRefusal?: UnconfirmedRefusal;
   /** The hub has suspended the license, which stays here until the hub resumes or ends it. */
   readonly isSuspended?: boolean;
   /** Changed terms could not be fetched yet. */
@@ -61,14 +61,14 @@ async function checksumOf(text: string): Promise<string> {
 }
 
 function isRecord(value: JsonObject): value is JsonObject & LicenseRecord {
-  const { license, end, key, licenseKey, licenseKeyHash, doubt, toRelease } = value;
+  const { license, end, key, licenseKey, licenseKeyHash, unconfirmedRefusal, toRelease } = value;
   const { isSuspended, hasChangedTerms } = value;
   const { seenAt, checkedAt, recheckAfterSeconds } = value;
   return (
     (license === undefined ? isEnd(end) : isJsonObject(license) && end === undefined) &&
     (key === undefined || (isJsonObject(key) && pointOfJwk(key) !== undefined)) &&
     [licenseKey, licenseKeyHash].every((text) => text === undefined || typeof text === 'string') &&
-    (doubt === undefined || isUnconfirmedRefusal(doubt)) &&
+    (unconfirmedRefusal === undefined || isUnconfirmedRefusal(unconfirmedRefusal)) &&
     [isSuspended, hasChangedTerms].every((flag) => flag === undefined || typeof flag === 'boolean') &&
     (toRelease === undefined || isTexts(toRelease)) &&
     parseRfc3339(seenAt) !== undefined &&

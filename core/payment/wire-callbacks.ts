@@ -88,7 +88,7 @@ function wireProcessing(context: PaymentContext, parts: Parts) {
       name: 'hub_callbacks_under_way',
       help: 'Callbacks being processed within the request that delivered them.',
     },
-    () => receiveCallback.underWay,
+    () => receiveCallback.inFlight,
   );
   return { process, receiveCallback };
 }

@@ -167,13 +167,13 @@ function startReport(window: Window): number {
 }
 
 /** Limits the requests in flight, and sheds those beyond. */
-export type Load = {
+export type LoadShedder = {
   /** Counts a request until `leave`. @throws Problem `overloaded` if the limit is reached */
   enter(): void;
   leave(): void;
   readonly inFlight: number;
-  /** Notes each error response: the core sheds requests too. */
-  note(problem: Problem): void;
+  /** Call it with the problem of each error response, because the core sheds requests too. */
+  recordProblem(problem: Problem): void;
   /** Whether a request was shed recently, so that load balancers should prefer another hub. */
   isShedding(): boolean;
 };
@@ -181,7 +181,7 @@ export type Load = {
 /** About the interval of readiness probes. */
 const SHEDDING_MS = 2_000;
 
-export function createLoad(maxInFlight: number): Load {
+export function createLoadShedder(maxInFlight: number): LoadShedder {
   let inFlight = 0;
   let shedAt = Number.NEGATIVE_INFINITY;
   return {
@@ -195,7 +195,7 @@ export function createLoad(maxInFlight: number): Load {
     get inFlight() {
       return inFlight;
     },
-    note({ code }) {
+    recordProblem({ code }) {
       if (code === 'overloaded') shedAt = performance.now();
     },
     isShedding: () => performance.now() - shedAt < SHEDDING_MS,

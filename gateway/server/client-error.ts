@@ -7,9 +7,9 @@ import { PROBLEM_TYPE, PROBLEMS, Problem, problemBody } from '../problem.ts';
 import type { HttpMetrics } from './respond.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 
-/** Creates the listener for `clientError`. `underWay` returns the unfinished responses in order. */
+/** Creates the listener for `clientError`. `unfinished` returns the unfinished responses in order. */
 export function createClientErrorListener(
-  underWay: () => ServerResponse[],
+  unfinished: () => ServerResponse[],
   refuse: Refuse,
 ): (error: Error, socket: Duplex) => void {
   // The parser reports each further chunk of a broken connection.
@@ -20,7 +20,7 @@ export function createClientErrorListener(
     socket.on('error', () => socket.destroy());
     const problem = problemOf(error);
     const isHead = beginsWithHead(error);
-    const before = underWay().filter((res) => res.req.socket === socket);
+    const before = unfinished().filter((res) => res.req.socket === socket);
     const last = before.at(-1);
     if (problem === undefined) socket.destroy();
     else if (last === undefined) refuse(socket, problem, isHead);

@@ -12,7 +12,7 @@ import {
   readJsonBody,
   readRawJsonBody,
 } from '../body/read-body.ts';
-import type { Load, RateLimits } from '../limits/request-limits.ts';
+import type { LoadShedder, RateLimits } from '../limits/request-limits.ts';
 import { Problem } from '../problem.ts';
 import type { Call, RateName, Route, RouteResponse } from '../routes/routes.ts';
 import { tooManyConnections } from '../rpc-problem.ts';
@@ -26,7 +26,7 @@ export type RequestListenerOptions = Omit<ResponderOptions, 'maxRestBytes'> & {
   clientIp: ClientIp;
   /** Undefined if no origin is listed. */
   cors: Cors | undefined;
-  load: Load;
+  shedder: LoadShedder;
   rateLimits: RateLimits | undefined;
   bodyLimits: BodyLimits;
   /** See `GatewayOptions`. */
@@ -39,7 +39,7 @@ export type RequestListenerOptions = Omit<ResponderOptions, 'maxRestBytes'> & {
 export function createRequestListener(
   options: RequestListenerOptions,
 ): (req: IncomingMessage, res: ServerResponse) => void {
-  const { mayServe, watchdog, clientIp, cors, load, rateLimits, bodyLimits, abandonsReads, surplus } =
+  const { mayServe, watchdog, clientIp, cors, shedder, rateLimits, bodyLimits, abandonsReads, surplus } =
     options;
   const match = createMatcher(options.routes);
   const { finish, fail } = createResponder({ ...options, maxRestBytes: bodyLimits.maxBytes });
@@ -114,11 +114,11 @@ export function createRequestListener(
   /** Sheds only rate-limited routes: health must stay visible, and the core sheds callbacks it cannot journal. */
   async function handle(route: Route, call: Call): Promise<RouteResponse> {
     if (!route.limited) return await route.handle(call);
-    load.enter();
+    shedder.enter();
     try {
       return await route.handle(call);
     } finally {
-      load.leave();
+      shedder.leave();
     }
   }
 

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { Metrics } from '../../lib/metrics/metrics.ts';
 import { ClientGone } from '../body/read-body.ts';
-import type { Load } from '../limits/request-limits.ts';
+import type { LoadShedder } from '../limits/request-limits.ts';
 import { problemPage } from '../pages/problem-page.ts';
 import { PROBLEM_TYPE, PROBLEMS, type Problem, type ProblemCode, problemBody } from '../problem.ts';
 import { rpcOf } from '../routes/operation.ts';
@@ -26,7 +26,7 @@ export type Exchange = {
 };
 
 export type ResponderOptions = {
-  load: Load;
+  shedder: LoadShedder;
   logger: Logger;
   meter: HttpMetrics;
   /** Unread request bytes up to this number are discarded; more close the connection. */
@@ -42,7 +42,7 @@ export type Responder = {
 };
 
 export function createResponder(options: ResponderOptions): Responder {
-  const { load, logger, meter, maxRestBytes, shutdown } = options;
+  const { shedder, logger, meter, maxRestBytes, shutdown } = options;
 
   function finish(exchange: Exchange, response: RouteResponse, failure?: Problem): void {
     const { req, res, requestId, headers, route } = exchange;
@@ -68,7 +68,7 @@ export function createResponder(options: ResponderOptions): Responder {
       return;
     }
     const problem = toProblem(failure, route && { rpc: rpcOf(route.about), fieldNames: route.fieldNames });
-    load.note(problem);
+    shedder.recordProblem(problem);
     meter.problem(problem.code);
     const render = route?.isPage ? problemPage : problemResponse;
     finish(exchange, render(problem, requestId), problem);

@@ -20,7 +20,7 @@ import { createLimitStore } from '../limits/limit-store.ts';
 import { MAX_POINTS } from '../limits/max-points.ts';
 import { createPurchaseLimit } from '../limits/purchase-limit.ts';
 import {
-  createLoad,
+  createLoadShedder,
   createRateLimit,
   type RateLimit,
   type RateLimits,
@@ -124,10 +124,10 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   const refusals = createLimitRefusals(metrics);
   const { guesses, purchases, rateLimits } = createLimits(options, metrics, refusals);
-  const load = createLoad(options.maxInFlight);
+  const shedder = createLoadShedder(options.maxInFlight);
   metrics.gauge(
     { name: 'hub_http_in_flight', help: 'License requests in progress at the public gateway.' },
-    () => load.inFlight,
+    () => shedder.inFlight,
   );
   const meter = createHttpMetrics(metrics);
   const refuse = createRefuse(logger, meter);
@@ -151,13 +151,13 @@ export function createGateway(options: GatewayOptions): Gateway {
       guesses,
       purchases,
       publicUrl: options.publicUrl,
-      isUnavailable: () => load.isShedding() || availability.state !== 'serving',
+      isUnavailable: () => shedder.isShedding() || availability.state !== 'serving',
       docs,
     }),
     mayServe: createRequestCap({ isExempt }),
     watchdog,
     clientIp: createClientIp(options),
-    load,
+    shedder,
     cors: corsOrigins.length > 0 ? createCors(corsOrigins) : undefined,
     rateLimits,
     bodyLimits: { maxBytes: maxBodyBytes, timeoutMs: bodyTimeoutMs },

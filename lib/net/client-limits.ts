@@ -166,7 +166,7 @@ type Watched<R> = {
   unreadSince: number | undefined;
 };
 
-const LOOKS = 10;
+const CHECKS_PER_LIMIT = 10;
 
 /** One timer for all requests: a timer each would cost more than most requests do. */
 export function createSlowClientWatchdog<R extends Response = Response>({
@@ -175,18 +175,18 @@ export function createSlowClientWatchdog<R extends Response = Response>({
   unreadBytes = UNREAD_BYTES,
   isUnlimited = () => false,
 }: ExchangeLimits): SlowClientWatchdog<R> {
-  const underWay = new LinkedList<Watched<R>>();
+  const watchedRequests = new LinkedList<Watched<R>>();
   let onIdle: (() => void) | undefined;
-  const look = (): void => {
+  const checkAll = (): void => {
     const now = performance.now();
-    for (const watched of underWay) {
+    for (const watched of watchedRequests) {
       const { response } = watched;
       const isUnread = response.writableEnded || response.writableLength > 0;
       watched.unreadSince = isUnread ? (watched.unreadSince ?? now) : undefined;
       const isSlowReader = now - (watched.unreadSince ?? now) >= answerMs;
       if (isSlowReader || isSlowWriter(watched, now)) cut(response);
     }
-    cutLargest(responsesOf(underWay), unreadBytes);
+    cutLargest(responsesOf(watchedRequests), unreadBytes);
   };
   // Not `complete`: without a body it is only set once the request is read.
   const isSlowWriter = ({ request, begunAt }: Watched<R>, now: number): boolean =>
@@ -194,22 +194,22 @@ export function createSlowClientWatchdog<R extends Response = Response>({
     now - begunAt >= requestMs &&
     request.stream.state.remoteClose !== 1 &&
     !isUnlimited(request);
-  const timer = setInterval(look, Math.ceil(Math.min(requestMs, answerMs) / LOOKS));
+  const timer = setInterval(checkAll, Math.ceil(Math.min(requestMs, answerMs) / CHECKS_PER_LIMIT));
   timer.unref();
   return {
     begin(request, response) {
       const begunAt = performance.now();
-      const link = underWay.add({ response, request, begunAt, unreadSince: undefined });
+      const link = watchedRequests.add({ response, request, begunAt, unreadSince: undefined });
       response.on('close', () => {
-        underWay.remove(link);
-        if (underWay.size === 0) onIdle?.();
+        watchedRequests.remove(link);
+        if (watchedRequests.size === 0) onIdle?.();
       });
     },
     onIdle(listener) {
       onIdle = listener;
-      if (underWay.size === 0) listener();
+      if (watchedRequests.size === 0) listener();
     },
-    responses: () => responsesOf(underWay),
+    responses: () => responsesOf(watchedRequests),
     stop: () => clearInterval(timer),
   };
 }

@@ -4,15 +4,15 @@ import type { Reading } from './metric-reading.ts';
 export type HealthFinding =
   | { readonly check: string; readonly state: 'ok'; readonly detail: string }
   | HealthProblem;
-export type HealthProblem = { readonly check: string } & Trouble;
+export type HealthProblem = { readonly check: string } & Problem;
 
-type Trouble = { readonly state: 'warning' | 'failed'; readonly detail: string; readonly remedy: string };
+type Problem = { readonly state: 'warning' | 'failed'; readonly detail: string; readonly remedy: string };
 
 type Check = {
   readonly check: string;
-  /** Text if the check passes. */
-  readonly well: string;
-  readonly trouble: (reading: Reading, nowMs: number) => Trouble | undefined;
+  /** The detail if there is no problem. */
+  readonly okText: string;
+  readonly findProblem: (reading: Reading, nowMs: number) => Problem | undefined;
 };
 
 const DAY_S = 86_400;
@@ -20,8 +20,8 @@ const DAY_S = 86_400;
 const CHECKS: readonly Check[] = [
   {
     check: 'processes',
-    well: 'all workers respond; memory, files and connections are within limits',
-    trouble: ({ value, extreme }) => {
+    okText: 'all workers respond; memory, files and connections are within limits',
+    findProblem: ({ value, extreme }) => {
       const wanted = value('hub_workers', { state: 'wanted' }) ?? 1;
       const answering = value('hub_workers', { state: 'answering' }) ?? 1;
       if (answering < wanted)
@@ -50,8 +50,8 @@ const CHECKS: readonly Check[] = [
   },
   {
     check: 'connections to the database',
-    well: 'no requests are waiting for a connection',
-    trouble: ({ value, extreme }) => {
+    okText: 'no requests are waiting for a connection',
+    findProblem: ({ value, extreme }) => {
       if (extreme('min', 'hub_database_up') === 0)
         return failure(
           'the hub cannot reach the database',
@@ -67,8 +67,8 @@ const CHECKS: readonly Check[] = [
   },
   {
     check: 'Redis of the hub',
-    well: 'no errors, or not configured',
-    trouble: ({ extreme }) => {
+    okText: 'no errors, or not configured',
+    findProblem: ({ extreme }) => {
       if (extreme('min', 'hub_redis_up') === 0)
         return warning(
           'does not respond: each process counts requests by itself',
@@ -84,8 +84,8 @@ const CHECKS: readonly Check[] = [
   },
   {
     check: 'log',
-    well: 'all lines were written',
-    trouble: ({ value, extreme }) => {
+    okText: 'all lines were written',
+    findProblem: ({ value, extreme }) => {
       const lost = value('hub_log_lost_lines_total') ?? 0;
       if (extreme('min', 'hub_log_writable') === 0)
         return failure(
@@ -102,8 +102,8 @@ const CHECKS: readonly Check[] = [
   },
   {
     check: 'tasks',
-    well: 'all succeeded in the last 5 minutes',
-    trouble: ({ samples }, nowMs) => {
+    okText: 'all succeeded in the last 5 minutes',
+    findProblem: ({ samples }, nowMs) => {
       const late = samples
         .filter(({ name, labels }) => name === LAST_SUCCESS && labels['task'] !== 'partitions')
         .map(({ labels, value }) => ({ task: labels['task'], seconds: Math.round(nowMs / 1000 - value) }))
@@ -115,8 +115,8 @@ const CHECKS: readonly Check[] = [
   },
   {
     check: 'sweep',
-    well: 'verifies every session on time',
-    trouble: ({ extreme }) => {
+    okText: 'verifies every session on time',
+    findProblem: ({ extreme }) => {
       const seconds = Math.round(extreme('max', 'hub_sweep_overdue_seconds') ?? 0);
       if (seconds <= 600) return undefined;
       return warning(
@@ -127,8 +127,8 @@ const CHECKS: readonly Check[] = [
   },
   {
     check: 'held payments',
-    well: 'none has been held for review for over an hour',
-    trouble: ({ extreme }) => {
+    okText: 'none has been held for review for over an hour',
+    findProblem: ({ extreme }) => {
       const minutes = Math.round((extreme('max', 'hub_sessions_oldest_held_seconds') ?? 0) / 60);
       if (minutes <= 60) return undefined;
       const held = extreme('max', 'hub_sessions_held') ?? 0;
@@ -140,8 +140,8 @@ const CHECKS: readonly Check[] = [
   },
   {
     check: 'orders',
-    well: 'each paid order is fulfilled',
-    trouble: ({ extreme }) => {
+    okText: 'each paid order is fulfilled',
+    findProblem: ({ extreme }) => {
       const blocked = extreme('max', 'hub_orders_blocked') ?? 0;
       if (blocked === 0) return undefined;
       return warning(
@@ -152,8 +152,8 @@ const CHECKS: readonly Check[] = [
   },
   {
     check: 'fees',
-    well: 'no slot with at least 20 payments in the last day shows fees other than those of the fee rules',
-    trouble: ({ extreme }) => {
+    okText: 'no slot with at least 20 payments in the last day shows fees other than those of the fee rules',
+    findProblem: ({ extreme }) => {
       const ratio = extreme('max', 'hub_fee_drift_ratio') ?? 0;
       if (ratio <= 0.001) return undefined;
       return warning(
@@ -164,8 +164,8 @@ const CHECKS: readonly Check[] = [
   },
   {
     check: 'refunds',
-    well: 'none is pending for over a day or needs review',
-    trouble: ({ extreme }) => {
+    okText: 'none is pending for over a day or needs review',
+    findProblem: ({ extreme }) => {
       const review = extreme('max', 'hub_refunds_needing_review') ?? 0;
       if (review > 0)
         return warning(
@@ -182,8 +182,8 @@ const CHECKS: readonly Check[] = [
   },
   {
     check: 'mails',
-    well: 'none failed or waits for over an hour',
-    trouble: ({ extreme }) => {
+    okText: 'none failed or waits for over an hour',
+    findProblem: ({ extreme }) => {
       const failed = extreme('max', 'hub_mails_failed') ?? 0;
       if (failed > 0)
         return warning(
@@ -200,8 +200,8 @@ const CHECKS: readonly Check[] = [
   },
   {
     check: 'strays',
-    well: 'no stray callbacks are waiting',
-    trouble: ({ extreme }) => {
+    okText: 'no stray callbacks are waiting',
+    findProblem: ({ extreme }) => {
       const seconds = Math.round(extreme('max', 'hub_callbacks_oldest_stray_seconds') ?? 0);
       if (seconds <= 60) return undefined;
       return failure(
@@ -212,8 +212,8 @@ const CHECKS: readonly Check[] = [
   },
   {
     check: 'events',
-    well: 'are numbered and delivered on time',
-    trouble: ({ extreme }) => {
+    okText: 'are numbered and delivered on time',
+    findProblem: ({ extreme }) => {
       const unnumbered = Math.round(extreme('max', 'hub_events_unnumbered_age_seconds') ?? 0);
       if (unnumbered > 60)
         return failure(
@@ -230,8 +230,8 @@ const CHECKS: readonly Check[] = [
   },
   {
     check: 'endpoints',
-    well: 'answer, or there are none',
-    trouble: ({ extreme }) => {
+    okText: 'answer, or there are none',
+    findProblem: ({ extreme }) => {
       const failing = extreme('max', 'hub_event_endpoints', { state: 'failing' }) ?? 0;
       if (failing === 0) return undefined;
       return warning(
@@ -242,8 +242,8 @@ const CHECKS: readonly Check[] = [
   },
   {
     check: 'partitions',
-    well: 'the partitions of the next month exist',
-    trouble: ({ extreme }) =>
+    okText: 'the partitions of the next month exist',
+    findProblem: ({ extreme }) =>
       (extreme('min', 'hub_partition_months_ahead') ?? 1) < 1
         ? warning(
             'the partitions of the next month are missing',
@@ -253,8 +253,8 @@ const CHECKS: readonly Check[] = [
   },
   {
     check: 'audit chain',
-    well: 'is complete as far as the hub knows, and up to date',
-    trouble: ({ extreme }) => {
+    okText: 'is complete as far as the hub knows, and up to date',
+    findProblem: ({ extreme }) => {
       if (extreme('max', 'hub_audit_head_lost') === 1)
         return failure(
           'has lost entries that the hub knows',
@@ -281,8 +281,8 @@ const CHECKS: readonly Check[] = [
   },
   {
     check: 'clock of the hub',
-    well: 'matches the clock of the database',
-    trouble: ({ extreme }) => {
+    okText: 'matches the clock of the database',
+    findProblem: ({ extreme }) => {
       const ahead = extreme('max', 'hub_clock_ahead_seconds') ?? 0;
       const behind = -(extreme('min', 'hub_clock_ahead_seconds') ?? 0);
       const seconds = Math.round(Math.max(ahead, behind));
@@ -295,8 +295,8 @@ const CHECKS: readonly Check[] = [
   },
   {
     check: 'certificate',
-    well: 'is valid for more than two weeks, or not configured',
-    trouble: ({ extreme }, nowMs) => {
+    okText: 'is valid for more than two weeks, or not configured',
+    findProblem: ({ extreme }, nowMs) => {
       const until = extreme('min', 'hub_rpc_certificate_expires_timestamp_seconds');
       const days = until === undefined ? Number.POSITIVE_INFINITY : (until - nowMs / 1000) / DAY_S;
       if (days > 14) return undefined;
@@ -314,16 +314,16 @@ const LAST_SUCCESS = 'hub_task_last_success_timestamp_seconds';
 
 /** Runs all checks. `now` is the hub's time, because the caller's clock may be wrong. */
 export function checkHealth(reading: Reading, now: Date): HealthFinding[] {
-  return CHECKS.map(({ check, well, trouble }) => {
-    const found = trouble(reading, now.getTime());
-    return found === undefined ? { check, state: 'ok', detail: well } : { check, ...found };
+  return CHECKS.map(({ check, okText, findProblem }) => {
+    const found = findProblem(reading, now.getTime());
+    return found === undefined ? { check, state: 'ok', detail: okText } : { check, ...found };
   });
 }
 
-function warning(detail: string, remedy: string): Trouble {
+function warning(detail: string, remedy: string): Problem {
   return { state: 'warning', detail, remedy };
 }
 
-function failure(detail: string, remedy: string): Trouble {
+function failure(detail: string, remedy: string): Problem {
   return { state: 'failed', detail, remedy };
 }

@@ -1,6 +1,7 @@
 // Throughput of a hub: rates, latencies and backlogs.
-import { given } from './given.ts';
+
 import type { Interval, Reading } from './metric-reading.ts';
+import { omitEmpty } from './omit-empty.ts';
 
 export type Throughput = ReturnType<typeof computeThroughput>;
 
@@ -13,7 +14,7 @@ export function computeThroughput(reading: Reading, interval: Interval, at: Date
     return seconds === undefined ? undefined : tenths(seconds * 1000);
   };
   const latencies = (name: string, labels: Record<string, string> = {}) =>
-    given({ p50Ms: milliseconds(0.5, name, labels), p99Ms: milliseconds(0.99, name, labels) });
+    omitEmpty({ p50Ms: milliseconds(0.5, name, labels), p99Ms: milliseconds(0.99, name, labels) });
   const whole = (name: string, labels?: Record<string, string>) =>
     Math.round(reading.value(name, labels) ?? 0);
   /** All hubs of a database report the same value. */
@@ -52,7 +53,7 @@ export function computeThroughput(reading: Reading, interval: Interval, at: Date
     callbacks: {
       perSecond: tenths(rate('hub_callbacks_received_total')),
       settledPerSecond: tenths(rate('hub_callbacks_total', { outcome: 'settled' })),
-      ...given({
+      ...omitEmpty({
         waiting: shared('hub_callbacks_waiting'),
         oldestWaitingSeconds: rounded(shared('hub_callbacks_oldest_waiting_seconds')),
         stray: shared('hub_callbacks_stray'),
@@ -62,7 +63,7 @@ export function computeThroughput(reading: Reading, interval: Interval, at: Date
     sessions: {
       createdPerSecond: tenths(rate('hub_sessions_created_total')),
       paidPerSecond: tenths(rate('hub_session_status_changes_total', { status: 'success' })),
-      ...given({ pending: reading.value('hub_sessions_pending') }),
+      ...omitEmpty({ pending: reading.value('hub_sessions_pending') }),
     },
     providers: reading.valuesOf('hub_provider_questions', 'slot').map((slot) => ({
       slot,
@@ -75,13 +76,13 @@ export function computeThroughput(reading: Reading, interval: Interval, at: Date
       ...latencies('hub_verification_duration_seconds', { slot }),
       underWay: whole('hub_provider_questions', { slot, state: 'under_way' }),
       waiting: whole('hub_provider_questions', { slot, state: 'waiting' }),
-      ...given({ sweepOverdueSeconds: rounded(shared('hub_sweep_overdue_seconds', { slot })) }),
+      ...omitEmpty({ sweepOverdueSeconds: rounded(shared('hub_sweep_overdue_seconds', { slot })) }),
     })),
     licenses: {
       activationsPerSecond: tenths(rate('hub_activations_total')),
       seatsTakenPerSecond: tenths(rate('hub_seats_taken_total')),
       seatsReleasedPerSecond: tenths(rate('hub_seats_released_total')),
-      ...given({ seatsActive: shared('hub_seats', { state: 'active' }) }),
+      ...omitEmpty({ seatsActive: shared('hub_seats', { state: 'active' }) }),
     },
     refusedPerSecond: Object.fromEntries(
       reading
@@ -98,7 +99,7 @@ export function computeThroughput(reading: Reading, interval: Interval, at: Date
       workers: Math.max(1, whole('hub_workers', { state: 'serving' })),
       cpu: Math.round(rate('process_cpu_seconds_total') * 100) / 100,
       memoryBytes: whole('process_resident_memory_bytes'),
-      ...given({ eventLoopP99Ms: milliseconds(0.99, 'hub_event_loop_delay_seconds', {}) }),
+      ...omitEmpty({ eventLoopP99Ms: milliseconds(0.99, 'hub_event_loop_delay_seconds', {}) }),
     },
   };
 }

@@ -182,8 +182,12 @@ describe('the soft check', () => {
     const { issued, machine } = await activated();
     await takeSeat(issued);
     const record = await readRecord((await machine.store.load()) ?? '');
-    const doubt = { code: 'seat_not_active', since: '2099-01-01T00:00:00.000Z', answers: 1 } as const;
-    await machine.store.save(await writeRecord({ ...record, doubt }));
+    const unconfirmedRefusal = {
+      code: 'seat_not_active',
+      since: '2099-01-01T00:00:00.000Z',
+      answers: 1,
+    } as const;
+    await machine.store.save(await writeRecord({ ...record, unconfirmedRefusal }));
     const client = await machine.open();
     for (let minute = 0; minute <= 64; minute++) {
       await client.recheck();

@@ -2,25 +2,28 @@
 import type { Family } from '../../../lib/metrics/family.ts';
 import type { Addresses } from '../hub-file.ts';
 
-/**
- * From a worker: it serves these addresses; it ends, and why; it asks for metrics; it sends its own metrics.
- */
 export type FromWorker =
+  /** The worker serves these addresses. */
   | { readonly ready: Addresses }
+  /** Why the worker ends. */
   | { readonly failed: string }
+  /** Requests the metrics of all workers, and contains those of this one. */
   | { readonly gather: number; readonly own: readonly Family[] }
+  /** The metrics of this worker, in reply to `measure`. */
   | { readonly measured: readonly Family[]; readonly for: number };
 
-/**
- * To a worker, in this order: hubctl can find the hub; stop being ready; finish the requests in progress and
- * exit; reload the certificates; send your metrics; the metrics of all workers.
- */
 export type ToWorker =
+  /** hubctl can find the hub. */
   | 'announced'
+  /** Stop being ready. */
   | 'drain'
+  /** Finish the requests in progress and exit. */
   | 'stop'
+  /** Reload the certificates. */
   | 'reload'
+  /** Send your metrics. */
   | { readonly measure: number }
+  /** The metrics of all workers, in reply to `gather`. */
   | { readonly gathered: readonly Family[]; readonly for: number };
 
 /** Tells a worker its number, from 1. */

@@ -53,19 +53,19 @@ export async function startWorkers(options: WorkerPoolOptions): Promise<WorkerPo
     const worker = cluster.fork({ ...environment, [WORKER_VARIABLE]: String(number) });
     logger.info({ worker: number, pid: worker.process.pid }, 'worker starts');
     const ready = Promise.withResolvers<Addresses>();
-    let lastWords: string | undefined;
+    let failure: string | undefined;
     worker.on('message', (message: FromWorker) => {
       if ('ready' in message) {
         metrics.add(worker);
         ready.resolve(message.ready);
-      } else if ('failed' in message) lastWords = message.failed;
+      } else if ('failed' in message) failure = message.failed;
       else metrics.receive(worker, message);
     });
     let served = false;
     worker.once('exit', (code, signal) => {
       metrics.remove(worker, !ending.aborted);
-      const reason = lastWords ?? (signal ? `killed by ${signal}` : `exit code ${code}`);
-      ready.reject(new Error(lastWords ?? `worker ${number} did not start: ${reason}`));
+      const reason = failure ?? (signal ? `killed by ${signal}` : `exit code ${code}`);
+      ready.reject(new Error(failure ?? `worker ${number} did not start: ${reason}`));
       if (ending.aborted || (!served && deaths.length === 0)) return; // the caller handles the first start
       logger.error({ worker: number, pid: worker.process.pid, reason }, 'a worker died');
       startAgain(number, recent(deaths), reason).catch(() => {}); // it died as well: its exit says so
@@ -97,17 +97,17 @@ function recent(deaths: readonly number[]): number[] {
 }
 
 function tell(message: ToWorker): void {
-  for (const worker of living()) worker.send(message, () => {}); // it may end meanwhile
+  for (const worker of liveWorkers()) worker.send(message, () => {}); // it may end meanwhile
 }
 
 /** Tells all workers to end, and waits; kills those that have not ended after `graceMs`. */
 export async function stopWorkers(graceMs: number, logger: Logger): Promise<void> {
-  const ends = living().map((worker) => once(worker, 'exit'));
+  const ends = liveWorkers().map((worker) => once(worker, 'exit'));
   tell('stop');
   const cancelKill = new AbortController();
   const killLater = setTimeout(graceMs, undefined, { signal: cancelKill.signal }).then(
     () => {
-      for (const worker of living()) {
+      for (const worker of liveWorkers()) {
         logger.warn({ worker: worker.id, pid: worker.process.pid }, 'a worker does not stop: killing it');
         worker.process.kill('SIGKILL');
       }
@@ -119,7 +119,7 @@ export async function stopWorkers(graceMs: number, logger: Logger): Promise<void
   await killLater;
 }
 
-function living(): Worker[] {
+function liveWorkers(): Worker[] {
   return Object.values(cluster.workers ?? {}).filter(
     (worker): worker is Worker => worker?.isDead() === false,
   );

@@ -51,21 +51,21 @@ export type ReceiveCallback = {
   /** Waits for the inline attempts that outlast their answers. */
   idle(): Promise<void>;
   /** The number of callbacks being processed. */
-  readonly underWay: number;
+  readonly inFlight: number;
 };
 
 export function createReceiveCallback(options: ReceiveOptions): ReceiveCallback {
   const { journal, process, openSigned, metrics, logger, budgetMs, maxInline } = options;
-  let underWay = 0;
+  let inFlight = 0;
   let onIdle: (() => void) | undefined;
   const takePlace = (): boolean => {
-    if (underWay >= maxInline) return false;
-    underWay += 1;
+    if (inFlight >= maxInline) return false;
+    inFlight += 1;
     return true;
   };
   const freePlace = (): void => {
-    underWay -= 1;
-    if (underWay === 0) onIdle?.();
+    inFlight -= 1;
+    if (inFlight === 0) onIdle?.();
   };
 
   /** Never rejects: a job retries what fails here. */
@@ -122,13 +122,13 @@ export function createReceiveCallback(options: ReceiveOptions): ReceiveCallback 
     },
 
     async idle() {
-      if (underWay === 0) return;
+      if (inFlight === 0) return;
       const finished = Promise.withResolvers<void>();
       onIdle = finished.resolve;
       await finished.promise;
     },
-    get underWay() {
-      return underWay;
+    get inFlight() {
+      return inFlight;
     },
   };
 }

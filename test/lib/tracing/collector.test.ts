@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { tracesAreWanted } from '../../../cli/serve/traces-wanted.ts';
+import { isTracingEnabled } from '../../../cli/serve/tracing-enabled.ts';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
 import { type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
 import { startReceiver } from '../../support/otlp/receiver.ts';
@@ -51,17 +51,17 @@ describe('a hub that exports traces', function () {
   it('traces by either standard variable, unless another disables it', () => {
     const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' };
     expect([
-      tracesAreWanted(endpoint),
-      tracesAreWanted({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://collector:4318/v1/traces' }),
-      tracesAreWanted({ ...endpoint, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: '' }),
-      tracesAreWanted({ ...endpoint, OTEL_TRACES_EXPORTER: 'console,otlp' }),
+      isTracingEnabled(endpoint),
+      isTracingEnabled({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://collector:4318/v1/traces' }),
+      isTracingEnabled({ ...endpoint, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: '' }),
+      isTracingEnabled({ ...endpoint, OTEL_TRACES_EXPORTER: 'console,otlp' }),
     ]).to.deep.equal([true, true, true, true]);
     expect([
-      tracesAreWanted({}),
-      tracesAreWanted({ OTEL_EXPORTER_OTLP_ENDPOINT: '' }),
-      tracesAreWanted({ OTEL_SERVICE_NAME: 'hub' }),
-      tracesAreWanted({ ...endpoint, OTEL_SDK_DISABLED: 'TRUE' }),
-      tracesAreWanted({ ...endpoint, OTEL_TRACES_EXPORTER: 'none' }),
+      isTracingEnabled({}),
+      isTracingEnabled({ OTEL_EXPORTER_OTLP_ENDPOINT: '' }),
+      isTracingEnabled({ OTEL_SERVICE_NAME: 'hub' }),
+      isTracingEnabled({ ...endpoint, OTEL_SDK_DISABLED: 'TRUE' }),
+      isTracingEnabled({ ...endpoint, OTEL_TRACES_EXPORTER: 'none' }),
     ]).to.deep.equal([false, false, false, false, false]);
   });
 

@@ -3,7 +3,7 @@
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** An exporter is configured, and tracing is not disabled. */
-export function tracesAreWanted(environment: Environment): boolean {
+export function isTracingEnabled(environment: Environment): boolean {
   const {
     OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own = endpoint,

@@ -46,15 +46,15 @@ export const LICENSE_FILTERS: readonly [search: Filter, ...others: Filter[]] = [
   { name: 'metadata', label: 'Metadata', placeholder: 'name=value', isLive: true, cleaned: wholePair },
 ];
 
-/** Two groups of a key and more. */
-const KEY_START = /^([0-9A-HJKMNP-TV-Z]{5}[- ]){2}/i;
+/** Two groups of a key and more, as customers type them: O for 0, I and L for 1, and any dashes. */
+const KEY_START = /^([0-9A-TV-Z]{5}[\s\p{Dash_Punctuation}]){2}/iu;
 
 /** Of a license key, only its end is searched: the address must not contain the key. */
 function withoutKey(text: string): string | undefined {
   const trimmed = text.trim();
-  const symbols = trimmed.replace(/[\s-]/g, '');
+  const symbols = trimmed.replace(/[\s\p{Dash_Punctuation}]/gu, '');
   if (/^[0-9A-Z]{25}$/i.test(symbols) && (KEY_START.test(trimmed) || symbols === trimmed)) {
-    return symbols.slice(-5).toUpperCase();
+    return symbols.slice(-5).toUpperCase().replaceAll('O', '0').replace(/[IL]/g, '1');
   }
   return KEY_START.test(trimmed) ? undefined : trimmed;
 }

@@ -134,6 +134,10 @@ export class HubError extends Error {
   }
 }
 
+export function updateMaskInvalid(message: string): HubError {
+  return new HubError('update_mask_invalid', message, { field: 'updateMask' });
+}
+
 /** The error for a hub that cannot keep up with its requests. */
 export function overloaded(): HubError {
   return new HubError('overloaded', 'the hub is overloaded; try again in a few seconds');

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { type Client, Code, ConnectError } from '@connectrpc/connect';
 import type { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { LicenseState } from '../../gen/hub/license/v1/license_pb.ts';
+import { shellQuote } from '../../lib/files/secret-file.ts';
 import { connect } from '../connect/connection.ts';
 import { lazyHub } from '../connect/lazy-hub.ts';
 import type { Progress } from '../output/progress.ts';
@@ -109,7 +110,7 @@ function guide(
   dataDir: string,
   docs: boolean,
 ): string {
-  const here = `--data-dir ${quoted(resolve(dataDir))}`;
+  const here = `--data-dir ${shellQuote(resolve(dataDir))}`;
   const body = (extra: object) =>
     JSON.stringify({ licenseKey, machineFingerprint: 'demo-machine', ...extra });
   const post = (path: string, extra: object) =>
@@ -155,9 +156,4 @@ Paste into another terminal:
 Ctrl-C stops the hub; its data stays in ${dataDir}. The simulated providers lose their
 payments: nobody can pay a checkout that was open.
 `;
-}
-
-/** Quotes any text as one shell word. */
-function quoted(word: string): string {
-  return /^[\w./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,5 +1,5 @@
 // Applies the fields that a field mask names to the personal data of a customer.
-import { HubError } from '../errors.ts';
+import { HubError, updateMaskInvalid } from '../errors.ts';
 import type { PersonalData } from './lock-customer.ts';
 
 const MAX_METADATA = 50;
@@ -15,10 +15,10 @@ export function applyMask(
   update: PersonalData,
   paths: readonly string[],
 ): PersonalData {
-  if (paths.length === 0) throw maskInvalid('name at least one field');
+  if (paths.length === 0) throw updateMaskInvalid('name at least one field');
   const changed = paths.reduce((data, path) => applyPath(data, update, path), current);
   if (changed.name === '')
-    throw maskInvalid('a customer needs a name: set name, or leave it out of the mask');
+    throw updateMaskInvalid('a customer needs a name: set name, or leave it out of the mask');
   if (Object.keys(changed.metadata).length > MAX_METADATA) {
     throw new HubError('too_many', `a customer has at most ${MAX_METADATA} entries of metadata`, {
       field: 'metadata',
@@ -50,13 +50,9 @@ function applyEntry(
   const [, name] = METADATA_ENTRY.exec(path) ?? [];
   if (name === undefined) {
     const known = 'name, email, external_ref, metadata, or metadata. and the name of an entry';
-    throw maskInvalid(`"${path}" is not a field that can change: use ${known}`);
+    throw updateMaskInvalid(`"${path}" is not a field that can change: use ${known}`);
   }
   const { [name]: _, ...others } = current;
   const value = Object.hasOwn(update, name) ? update[name] : undefined;
   return value === undefined ? others : { ...others, [name]: value };
-}
-
-function maskInvalid(message: string): HubError {
-  return new HubError('update_mask_invalid', message, { field: 'updateMask' });
 }

@@ -1,7 +1,8 @@
 // The test data of each database: licenses with a few seats, and pending charge sessions. Rows are inserted
 // in bulk.
 import { formatId, newUuid } from '../../core/ids.ts';
-import { hashLicenseKey, newLicenseKeys, normalizeLicenseKey } from '../../core/license/keys/license-key.ts';
+import { hashLicenseKey, normalizeLicenseKey } from '../../core/license/keys/license-key.ts';
+import { randomLicenseKey } from '../support/license-key.ts';
 import { query } from '../support/postgres/databases.ts';
 
 export type LicenseData = {
@@ -47,7 +48,7 @@ export const SEATS = 5;
 export const MACHINE = { label: "Ada's laptop", appVersion: '4.2.1' };
 
 export function makeLicenses(count: number): LicenseData[] {
-  return newLicenseKeys(count).map((licenseKey) => {
+  return Array.from({ length: count }, randomLicenseKey).map((licenseKey) => {
     const uuid = newUuid();
     const keyHash = hashLicenseKey(normalizeLicenseKey(licenseKey) ?? '');
     return { uuid, licenseId: formatId('lic', uuid), licenseKey, keyHash };

@@ -2,7 +2,7 @@
 
 import type { UpdateAppRequest } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import type { DefaultTerms as DefaultTermsMessage } from '../../../gen/hub/license/v1/license_pb.ts';
-import { HubError } from '../../errors.ts';
+import { updateMaskInvalid } from '../../errors.ts';
 import { type AppUpdate, type DefaultTerms, FIRST_DEFAULT_TERMS } from './apps.ts';
 
 /** Without a message, those of a new app. */
@@ -25,13 +25,9 @@ export function readAppUpdate({ updateMask, name, defaultTerms }: UpdateAppReque
     default_terms: terms,
   };
   const paths = updateMask?.paths ?? [];
-  if (paths.length === 0) throw maskInvalid('name at least one field to change');
+  if (paths.length === 0) throw updateMaskInvalid('name at least one field to change');
   const known = Object.keys(values);
   const wrong = paths.find((path) => !known.includes(path));
-  if (wrong !== undefined) throw maskInvalid(`"${wrong}" is not one of ${known.join(', ')}`);
+  if (wrong !== undefined) throw updateMaskInvalid(`"${wrong}" is not one of ${known.join(', ')}`);
   return Object.assign({}, ...paths.map((path) => values[path]));
-}
-
-function maskInvalid(message: string): HubError {
-  return new HubError('update_mask_invalid', message, { field: 'updateMask' });
 }

@@ -1,10 +1,10 @@
 // License keys: derivation, normalization of typed keys, and the hash that is stored.
-import { createHmac, hash, type KeyObject, randomBytes } from 'node:crypto';
+import { createHmac, hash, type KeyObject } from 'node:crypto';
 import { HubError } from '../../errors.ts';
 
 /** Crockford's base32: no I, L, O or U. The index of a symbol is its value. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-const RANDOM_SYMBOLS = 24;
+const KEY_SYMBOLS = 24;
 /** Separates this use of a secret from any other. */
 const DERIVED_FOR = 'hub license key\0';
 const UUID_BYTES = 16;
@@ -13,16 +13,8 @@ const GROUP = 5;
 const KEY = /^[0-9A-HJKMNP-TV-Z]{25}$/;
 
 /**
- * A random license key: five groups of five symbols joined by dashes, upper case. 24 symbols are random (120
- * bits), the last one is the check symbol. `random` returns that many cryptographically random bytes.
- */
-export function newLicenseKey(random: (size: number) => Uint8Array = randomBytes): string {
-  return keyFrom(random(RANDOM_SYMBOLS), 0);
-}
-
-/**
  * The license key of a license: HMAC-SHA-256 (RFC 2104) under a derivation secret, over the UUID of the
- * license and its key generation. Each of the first 24 bytes gives a symbol by its low five bits (120 bits).
+ * license and its key generation.
  *
  * @param licenseId UUID
  * @param generation counts the keys of the license, from 1
@@ -31,20 +23,18 @@ export function deriveLicenseKey(secret: KeyObject, licenseId: string, generatio
   const message = Buffer.alloc(UUID_BYTES + 4);
   message.write(licenseId.replaceAll('-', ''), 'hex');
   message.writeUInt32BE(generation, UUID_BYTES);
-  return keyFrom(createHmac('sha256', secret).update(DERIVED_FOR).update(message).digest(), 0);
+  return formatLicenseKey(createHmac('sha256', secret).update(DERIVED_FOR).update(message).digest());
 }
 
-/** Generates many keys. Requests all random bytes in one call, because each call is expensive. */
-export function newLicenseKeys(count: number): string[] {
-  const pool = randomBytes(count * RANDOM_SYMBOLS);
-  return Array.from({ length: count }, (_, index) => keyFrom(pool, index * RANDOM_SYMBOLS));
-}
-
-function keyFrom(bytes: Uint8Array, begin: number): string {
+/**
+ * The license key of 24 bytes: five groups of five upper-case symbols, joined by dashes. The last symbol is the
+ * check symbol. Each other symbol is the low five bits of a byte.
+ */
+export function formatLicenseKey(bytes: Uint8Array): string {
   let key = '';
   let sum = 0;
-  for (let place = 0; place < RANDOM_SYMBOLS; place++) {
-    const value = (bytes[begin + place] ?? 0) & 31;
+  for (let place = 0; place < KEY_SYMBOLS; place++) {
+    const value = (bytes[place] ?? 0) & 31;
     if (place > 0 && place % GROUP === 0) key += '-';
     key += ALPHABET.charAt(value);
     sum = timesX(sum ^ value);
@@ -62,7 +52,7 @@ export function normalizeLicenseKey(text: string): string | undefined {
   // Before toUpperCase, which turns letters such as a dotless i into ASCII letters.
   if (!/^[0-9A-Za-z]{25}$/.test(symbols)) return undefined;
   const key = symbols.toUpperCase().replaceAll('O', '0').replace(/[IL]/g, '1');
-  return KEY.test(key) && checkSymbol(key.slice(0, RANDOM_SYMBOLS)) === key.at(-1) ? key : undefined;
+  return KEY.test(key) && checkSymbol(key.slice(0, KEY_SYMBOLS)) === key.at(-1) ? key : undefined;
 }
 
 export const HASH_BYTES = 32;

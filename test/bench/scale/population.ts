@@ -3,8 +3,8 @@
 import { hash } from 'node:crypto';
 import { formatId } from '../../../core/ids.ts';
 import {
+  formatLicenseKey,
   hashLicenseKey,
-  newLicenseKey,
   normalizeLicenseKey,
 } from '../../../core/license/keys/license-key.ts';
 
@@ -39,8 +39,7 @@ export function licenseAt({ licenses, from, to }: Population, index: number): Ma
 }
 
 export function keyAt(index: number): string {
-  const bytes = Buffer.from(digest('key', index), 'hex');
-  return newLicenseKey((size) => bytes.subarray(0, size));
+  return formatLicenseKey(Buffer.from(digest('key', index), 'hex'));
 }
 
 /** The form in which the hub stores a key: its SHA-256 and its last symbols. */

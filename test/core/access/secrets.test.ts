@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { ConnectError, createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { newServiceToken } from '../../../core/access/service-token.ts';
-import { newLicenseKey } from '../../../core/license/keys/license-key.ts';
 import { sealedFor } from '../../../core/license/keys/signing.ts';
 import { openDataDir } from '../../../core/storage/data-dir.ts';
 import { loadKeyRing } from '../../../core/storage/secrets/key-ring.ts';
@@ -13,6 +12,7 @@ import { createSealer } from '../../../core/storage/secrets/sealing.ts';
 import { LicenseService } from '../../../gen/hub/license/v1/license_service_pb.ts';
 import { startHub, type TestHub, transportTo } from '../../support/hub/hub.ts';
 import { createApp, issueLicense } from '../../support/hub/license.ts';
+import { randomLicenseKey } from '../../support/license-key.ts';
 import { activate, deactivate, post } from '../../support/network/rest.ts';
 import { query, readServerLog } from '../../support/postgres/databases.ts';
 
@@ -64,7 +64,7 @@ describe('secrets', function () {
   /** Every kind of request that has a secret in it, and every way of failing. */
   async function workAndFail(): Promise<void> {
     const { licenseKey, licenseId, app } = await issueLicense(hub.admin, { seatLimit: 1 });
-    const unknownKey = newLicenseKey();
+    const unknownKey = randomLicenseKey();
     const mistyped = `${licenseKey.slice(0, -1)}${licenseKey.endsWith('A') ? 'B' : 'A'}`;
     const tooLong = licenseKey.repeat(6);
     const wrongToken = newServiceToken();

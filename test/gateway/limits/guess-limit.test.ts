@@ -4,9 +4,10 @@ import { Code } from '@connectrpc/connect';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import { newLicenseKey, normalizeLicenseKey } from '../../../core/license/keys/license-key.ts';
+import { normalizeLicenseKey } from '../../../core/license/keys/license-key.ts';
 import { keySubject } from '../../../gateway/limits/guess-limit.ts';
 import type { GatewayOptions } from '../../../gateway/server/server.ts';
+import { randomLicenseKey } from '../../support/license-key.ts';
 import { requireRedis, startRedis } from '../../support/redis/redis.ts';
 import { type FakeCore, objectIn, refusal, startGateway, type TestGateway } from '../fake-core.ts';
 
@@ -144,7 +145,7 @@ describe('the limit of wrong guesses', () => {
   it('counts unknown keys of a client together, and then refuses any key', async () => {
     const gateway = await start();
     const told = await times(WRONG_GUESSES + 1, (index) =>
-      post(gateway, index % 2 ? '/v1/activate' : '/v1/deactivate', ATTACKER, newLicenseKey(), SEATED),
+      post(gateway, index % 2 ? '/v1/activate' : '/v1/deactivate', ATTACKER, randomLicenseKey(), SEATED),
     );
     expect(told).to.deep.equal([...Array(WRONG_GUESSES).fill(404), 429]);
     expect(await post(gateway, '/v1/activate', ATTACKER, KEY, SEATED)).to.equal(429);
@@ -177,7 +178,7 @@ describe('the limit of wrong guesses', () => {
     const likes: Record<string, string[]> = { 0: ['O', 'o', '0'], 1: ['I', 'l', 'L', 'i', '1'] };
     fc.assert(
       fc.property(spelling, fc.infiniteStream(fc.nat()), (separators, choices) => {
-        const key = newLicenseKey();
+        const key = randomLicenseKey();
         const symbols = normalizeLicenseKey(key) ?? '';
         const typed = [...symbols].map((symbol, index) => {
           const forms = likes[symbol] ?? [symbol, symbol.toLowerCase()];

@@ -2,7 +2,7 @@
 // metadata.
 import type { PoolClient } from 'pg';
 import type { UpdateLicenseRequest } from '../../../../gen/hub/license/v1/license_admin_service_pb.ts';
-import { HubError } from '../../../errors.ts';
+import { HubError, updateMaskInvalid } from '../../../errors.ts';
 import { isResourceName } from '../../../resource-name.ts';
 import { readTimestamp } from '../../../timestamp.ts';
 import { limitsFromProto } from '../../messages.ts';
@@ -38,14 +38,15 @@ export function readMask(request: UpdateLicenseRequest): ReadonlySet<keyof Updat
   const fields = paths.map((path) => {
     const field = Object.hasOwn(MASK_FIELDS, path) ? MASK_FIELDS[path] : undefined;
     if (field !== undefined) return field;
-    throw maskInvalid(`"${path}" is not one of ${Object.keys(MASK_FIELDS).join(', ')}`);
+    throw updateMaskInvalid(`"${path}" is not one of ${Object.keys(MASK_FIELDS).join(', ')}`);
   });
   const unmasked = Object.values(MASK_FIELDS).find(
     (field) => isSet(request[field]) && !fields.includes(field),
   );
-  if (unmasked !== undefined) throw maskInvalid(`the mask does not name ${unmasked}, which the request sets`);
+  if (unmasked !== undefined)
+    throw updateMaskInvalid(`the mask does not name ${unmasked}, which the request sets`);
   if (fields.length === 0 && !SINGLE_FIELDS.some((field) => isSet(request[field])))
-    throw maskInvalid('name at least one term to change');
+    throw updateMaskInvalid('name at least one term to change');
   return new Set(fields);
 }
 
@@ -166,8 +167,4 @@ function updatedSigned(
 function checkCount(field: string, items: string, count: number, max: number): void {
   if (count <= max) return;
   throw new HubError('too_many', `a license has at most ${max} ${items}`, { field });
-}
-
-function maskInvalid(message: string): HubError {
-  return new HubError('update_mask_invalid', message, { field: 'updateMask' });
 }

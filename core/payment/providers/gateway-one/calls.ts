@@ -132,7 +132,8 @@ export function judgeQuery(answer: Answer, expected: ExpectedPayment): Verdict {
   );
 }
 
-function requireConnected(answer: Answer): void {
+/** @throws ProviderUnavailable if the provider complains about the request */
+export function requireConnected(answer: Answer): void {
   const complaint = complaintOf(answer);
   if (complaint !== undefined) throw new ProviderUnavailable(complaint);
 }

@@ -25,7 +25,7 @@ import {
 } from '../driver.ts';
 import { type Answer, optionalText, recordStep, requiredId, requiredText } from '../driver-calls.ts';
 import { isCovered, REFUND_OUTCOMES } from '../reported-refunds.ts';
-import { complaintOf, judgeQuery, QUERY_PATH, readPayments, sendQuery } from './calls.ts';
+import { judgeQuery, QUERY_PATH, readPayments, requireConnected, sendQuery } from './calls.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
 const MAX_REMARKS_CHARACTERS = 255;
@@ -132,11 +132,6 @@ function readRefund(
   // The answer has no amount: the provider refunds what was requested under this id.
   const detail = `the provider says ${status}: ${formatMoney(amount)}`;
   return { kind: 'refund', gatewayRefundId, reference, amount, state, detail };
-}
-
-function requireConnected(answer: Answer): void {
-  const complaint = complaintOf(answer);
-  if (complaint !== undefined) throw new ProviderUnavailable(complaint);
 }
 
 /** The answers name the payment by the bank's id, and the query by `tran_id` too. */

@@ -13,7 +13,7 @@ import { parseId } from '../../../../core/ids.ts';
 import { keySecretSealedFor } from '../../../../core/license/keys/key-secrets.ts';
 import {
   deriveLicenseKey,
-  newLicenseKey,
+  formatLicenseKey,
   normalizeLicenseKey,
 } from '../../../../core/license/keys/license-key.ts';
 import { openDataDir } from '../../../../core/storage/data-dir.ts';
@@ -309,5 +309,5 @@ function leaves(value: unknown): string[] {
 
 /** The key whose symbols a digest gives. */
 function symbolsOf(digest: Buffer): string | undefined {
-  return normalizeLicenseKey(newLicenseKey(() => digest));
+  return normalizeLicenseKey(formatLicenseKey(digest));
 }

@@ -1,53 +1,55 @@
 // License keys: their format, tolerated spellings and detected typing errors.
+import { createSecretKey, randomBytes } from 'node:crypto';
 import { expect } from 'chai';
+import { newUuid } from '../../../../core/ids.ts';
 import {
+  deriveLicenseKey,
+  formatLicenseKey,
   hashLicenseKey,
   licenseKeyHint,
-  newLicenseKey,
-  newLicenseKeys,
   normalizeLicenseKey,
 } from '../../../../core/license/keys/license-key.ts';
+import { randomLicenseKey } from '../../../support/license-key.ts';
 
 const ALPHABET = [...'0123456789ABCDEFGHJKMNPQRSTVWXYZ'];
 
-/** The bare symbols of the key whose 24 random symbols have these values. */
+/** The bare symbols of the key whose first 24 symbols have these values. */
 function keyOf(values: readonly number[]): string[] {
-  return [...newLicenseKey(() => Uint8Array.from(values)).replaceAll('-', '')];
+  return [...formatLicenseKey(Uint8Array.from(values)).replaceAll('-', '')];
 }
 
 const VALUES = Array.from({ length: 24 }, (_, place) => (place * 7 + 3) % 32);
 
 describe('license key', () => {
   it('is five groups of five upper-case Crockford base32 symbols', () => {
-    expect(newLicenseKey()).to.match(/^[0-9A-HJKMNP-TV-Z]{5}(-[0-9A-HJKMNP-TV-Z]{5}){4}$/);
+    expect(randomLicenseKey()).to.match(/^[0-9A-HJKMNP-TV-Z]{5}(-[0-9A-HJKMNP-TV-Z]{5}){4}$/);
   });
 
-  it('uses five bits of each of 24 random bytes', () => {
-    const sizes: number[] = [];
-    const key = newLicenseKey((size) => {
-      sizes.push(size);
-      return Uint8Array.from({ length: size }, (_, place) => place + 224);
-    });
-    expect(sizes).to.deep.equal([24]);
+  it('uses five bits of each of the first 24 bytes', () => {
+    const key = formatLicenseKey(Uint8Array.from({ length: 32 }, (_, place) => place + 224));
     expect(key.slice(0, 28)).to.equal('01234-56789-ABCDE-FGHJK-MNPQ');
   });
 
-  it('is different each time', () => {
-    expect(new Set(Array.from({ length: 1000 }, () => newLicenseKey()))).to.have.property('size', 1000);
-    expect(new Set(newLicenseKeys(1000))).to.have.property('size', 1000);
+  it('is different for each license and each generation', () => {
+    const secret = createSecretKey(randomBytes(32));
+    const keys = Array.from({ length: 500 }, () => newUuid()).flatMap((id) => [
+      deriveLicenseKey(secret, id, 1),
+      deriveLicenseKey(secret, id, 2),
+    ]);
+    expect(new Set(keys)).to.have.property('size', 1000);
   });
 
-  it('uses every symbol at every random position', () => {
+  it('uses every symbol at every position but the last', () => {
     const seen = Array.from({ length: 24 }, () => new Set<string>());
     for (let made = 0; made < 2000; made++) {
-      const symbols = newLicenseKey().replaceAll('-', '');
+      const symbols = randomLicenseKey().replaceAll('-', '');
       for (const [place, symbolsSeen] of seen.entries()) symbolsSeen.add(symbols.charAt(place));
     }
     expect(seen.map(({ size }) => size)).to.deep.equal(seen.map(() => 32));
   });
 
   it('can be parsed from its printed form', () => {
-    const key = newLicenseKey();
+    const key = randomLicenseKey();
     expect(normalizeLicenseKey(key)).to.equal(key.replaceAll('-', ''));
   });
 

@@ -14,9 +14,13 @@ export function requestsFor(
   count: number,
   turn: number,
 ): string[] {
-  const of = operation === 'callback' ? population.sessions : population.licenses;
+  const at = (number: number): number =>
+    operation === 'callback'
+      ? pick(population.sessions, number)
+      : // Every other license never expires.
+        2 * pick(population.licenses / 2, number) + 1;
   return Array.from({ length: count }, (_, number) =>
-    request(operation, population, pick(of, number + turn * count)),
+    request(operation, population, at(number + turn * count)),
   );
 }
 

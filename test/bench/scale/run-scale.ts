@@ -107,6 +107,8 @@ function startHub(databaseUrl: string, dataDir: string, redisUrl: string, logFil
       DATABASE_URL: databaseUrl,
       ...(redisUrl !== '' && { REDIS_URL: redisUrl }),
       HUB_LICENSE_RATE_PER_MINUTE: String(RATE_PER_MINUTE),
+      // It also delivers the events of the hub whose statements are observed.
+      HUB_EVENT_ALLOW_NETWORKS: '127.0.0.0/8',
     },
     logFile,
     readyMark: 'hub is ready',

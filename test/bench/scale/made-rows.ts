@@ -138,7 +138,8 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
       table: 'charge_session',
       columns: `id, slot_id, status, status_verified, status_reason, status_changed_at, amount_minor, currency,
         order_reference, customer, metadata, merchant_transaction_id, provider_payment_id, checkout_url,
-        idempotency_key, request_hash, gateway_transaction_id, created_at, checks, refund_check_at`,
+        idempotency_key, request_hash, gateway_transaction_id, created_at, checks, refund_check_at,
+        has_purchase`,
       rows: ofSessions((session, index) => {
         const { id, gateway, status, amountMinor, createdAt, settledAt, merchantTransactionId } = session;
         const { providerPaymentId, proof } = session;
@@ -151,7 +152,8 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
         return [[id, slotIds[gateway], status, !pending, reasonOf(session), changedAt, amountMinor, CURRENCY,
           `ORD-${index}`, { name: `customer ${index}`, email: `customer-${index}@example.com` }, { cart: String(index) },
           merchantTransactionId, providerPaymentId, checkout, key, requestHash, status === 'success' ? proof : null,
-          new Date(createdAt), 0, status === 'success' ? new Date(settledAt + LOOK_MS) : null]];
+          new Date(createdAt), 0, status === 'success' ? new Date(settledAt + LOOK_MS) : null,
+          isOrder(session)]];
       }),
     },
     {
@@ -252,6 +254,7 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
         feeRules.map((rule) => [id, rule.id, rule.name, rule.version, feeOf(rule, amountMinor)]),
       ),
     },
+    ...orderTables(population, surroundings),
     ...eventTables(population, appId),
     {
       table: 'audit_entry',
@@ -266,6 +269,105 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
       },
     },
   ];
+}
+
+/** An order of one new license, with a sent mail, for each paid session of one gateway. */
+function orderTables(population: Population, { appId, slotIds }: Surroundings): MadeTable[] {
+  const at = new Date(population.from);
+  const offer = uuidAt(population.from, digest('offer', 0));
+  const offerVersion = uuidAt(population.from, digest('offer-version', 0));
+  const licensesPerSession = Math.floor(population.licenses / population.sessions);
+  const ofOrders = (row: (order: MadeOrder) => readonly Field[]) => () =>
+    madeMany(population.sessions, (index) => {
+      const session = sessionAt(population, index);
+      if (!isOrder(session)) return [];
+      const license = index * licensesPerSession;
+      return [
+        row({
+          id: uuidAt(session.settledAt, digest('order', index)),
+          session,
+          licenseId: licenseAt(population, license).id,
+          customerId: customerAt(population, license).id,
+          settledAt: new Date(session.settledAt),
+        }),
+      ];
+    });
+  return [
+    {
+      table: 'offer',
+      columns: 'id, app_id, slug, version, created_at',
+      rows: () => [[offer, appId, 'made', 1, at]],
+    },
+    {
+      table: 'offer_version',
+      columns: 'id, offer_id, version, name, prices, granted, created_at, on_refund',
+      rows: () => [
+        [
+          offerVersion,
+          offer,
+          1,
+          'Made',
+          JSON.stringify([{ minorUnits: 1_000, currency: CURRENCY }]),
+          { license: { seatLimit: SEATS } },
+          at,
+          'suspend',
+        ],
+      ],
+    },
+    {
+      table: 'purchase',
+      columns: 'session_id, offer_version_id, quantity, customer_id',
+      rows: ofOrders(({ session, customerId }) => [session.id, offerVersion, 1, customerId]),
+    },
+    {
+      table: 'sales_order',
+      columns: 'id, session_id, app_id, slot_id, customer_id, state, created_at, fulfilled_at, offer_id',
+      rows: ofOrders(({ id, session, customerId, settledAt }) => [
+        id,
+        session.id,
+        appId,
+        slotIds[session.gateway],
+        customerId,
+        'fulfilled',
+        settledAt,
+        settledAt,
+        offer,
+      ]),
+    },
+    {
+      table: 'order_license',
+      columns: 'order_id, license_id, issued',
+      rows: ofOrders(({ id, licenseId }) => [id, licenseId, true]),
+    },
+    {
+      table: 'mail',
+      columns: 'id, order_id, app_id, kind, language, state, attempts, message_id, created_at, sent_at',
+      rows: ofOrders(({ id, settledAt }) => [
+        id,
+        id,
+        appId,
+        'license',
+        '',
+        'sent',
+        1,
+        `<${id}@shop.example>`,
+        settledAt,
+        settledAt,
+      ]),
+    },
+  ];
+}
+
+type MadeOrder = {
+  readonly id: string;
+  readonly session: MadeSession;
+  readonly licenseId: string;
+  readonly customerId: string;
+  readonly settledAt: Date;
+};
+
+function isOrder({ status, gateway }: MadeSession): boolean {
+  return status === 'success' && gateway === 'gateway_two';
 }
 
 /** An event for each license, each with deliveries to two endpoints: to one all are pending, to the other a few. */

@@ -20,7 +20,7 @@ export type SchemaOptions = { readonly db: Database; readonly actor: Actor; read
  *
  * @throws Error if something is pending and this role does not own the schema, or cannot make it
  */
-export async function bringUpToDate({ db, actor, clock }: SchemaOptions): Promise<string[]> {
+export async function migrateSchema({ db, actor, clock }: SchemaOptions): Promise<string[]> {
   await prepareSchema(db);
   if (!(await ownsSchema(db.pool))) {
     await requireUpToDate(db);
@@ -48,9 +48,9 @@ export async function bringUpToDate({ db, actor, clock }: SchemaOptions): Promis
 
 /**
  * Grants a role that does not own the schema the privileges to serve. The schema must be up to date.
- * @throws Error if there is no such role, or if it could change the audit log all the same
+ * @throws Error if there is no such role, or if it could change the audit log anyway
  */
-export async function letServe({ db, actor, clock }: SchemaOptions, role: string): Promise<void> {
+export async function grantServingRole({ db, actor, clock }: SchemaOptions, role: string): Promise<void> {
   const before = await servingRoles(db.pool);
   await grant(db, role, async (client) => {
     if (before.includes(role) || (await isNewLog(client))) return;

@@ -8,7 +8,7 @@ import { recordChangeNow } from '../audit/record.ts';
 import { systemClock } from '../clock.ts';
 import { newUuid } from '../ids.ts';
 import { prepareQueue } from '../payment/callbacks/job-queue.ts';
-import { bringUpToDate } from '../prepare-schema.ts';
+import { migrateSchema } from '../prepare-schema.ts';
 import { type DatabaseAddress, directAddress } from '../storage/connection/database-address.ts';
 import type { DataDir } from '../storage/data-dir.ts';
 import type { Database } from '../storage/database.ts';
@@ -266,7 +266,7 @@ async function requireEmpty(
 /** Migrates the schema and creates partitions, as each start of a hub does. */
 async function finish(db: Database): Promise<void> {
   try {
-    await bringUpToDate({ db, actor: ACTOR, clock: systemClock });
+    await migrateSchema({ db, actor: ACTOR, clock: systemClock });
     await makePartitions(db.pool, new Date());
   } catch (error) {
     const reason = messageOf(error);

@@ -13,7 +13,7 @@ import { licenseEntities } from '../license/entities.ts';
 import { mailEntities } from '../mail/entities.ts';
 import { orderEntities } from '../order/entities.ts';
 import { paymentEntities } from '../payment/entities.ts';
-import { bringUpToDate } from '../prepare-schema.ts';
+import { migrateSchema } from '../prepare-schema.ts';
 import { type DatabaseAddress, directAddress } from '../storage/connection/database-address.ts';
 import type { DataDir } from '../storage/data-dir.ts';
 import { type Database, identityOf, openDatabase } from '../storage/database.ts';
@@ -132,10 +132,10 @@ async function migrate({ address, db, clock, logger }: MigrateOptions): Promise<
   const applied = await withDirectDatabase(
     address,
     db,
-    (direct) => bringUpToDate({ db: direct, actor: HUB, clock }),
+    (direct) => migrateSchema({ db: direct, actor: HUB, clock }),
     logger,
   );
-  if (applied.length > 0) logger.info({ applied }, 'schema brought up to date');
+  if (applied.length > 0) logger.info({ applied }, 'schema migrated');
 }
 
 /**

@@ -53,7 +53,7 @@ export function registerMigration(
     .action(async (flags) => {
       const settings = readSettings(flags, process.env);
       const { withLocalDatabase } = await import('../../backup/local-database.ts');
-      const { bringUpToDate, letServe } = await import('../../../core/prepare-schema.ts');
+      const { migrateSchema, grantServingRole } = await import('../../../core/prepare-schema.ts');
       const { requireKnownSchema } = await import('../../../core/storage/schema/newer-schema.ts');
       const { systemClock } = await import('../../../core/clock.ts');
       const actor = { kind: 'local', name: 'hubctl migration apply', requestId: '' } as const;
@@ -62,8 +62,8 @@ export function registerMigration(
       const line = progress.show(() => 'Applying migrations');
       const names = await withLocalDatabase(settings, options().dataDir, async (db) => {
         await requireKnownSchema(db, packageVersion());
-        const applied = await bringUpToDate({ db, actor, clock: systemClock });
-        if (servingRole !== undefined) await letServe({ db, actor, clock: systemClock }, servingRole);
+        const applied = await migrateSchema({ db, actor, clock: systemClock });
+        if (servingRole !== undefined) await grantServingRole({ db, actor, clock: systemClock }, servingRole);
         return applied;
       }).finally(() => line.end());
       await out.list([names.map((name) => ({ name, state: 'applied' as const }))], COLUMNS, {

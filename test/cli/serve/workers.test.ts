@@ -89,7 +89,7 @@ describe('a hub with several workers', function () {
   it('prepares the database once, and is found by hubctl under its main process', async () => {
     const token = await hubctl(['app', 'list', '--output', 'json'], { HUB_DATA_DIR: dataDir });
     expect({ code: token.code, stderr: token.stderr }).to.deep.equal({ code: 0, stderr: '' });
-    expect(logged(hub, 'schema brought up to date').map(({ worker }) => worker)).to.deep.equal([1]);
+    expect(logged(hub, 'schema migrated').map(({ worker }) => worker)).to.deep.equal([1]);
     expect(logged(hub, 'created partitions').map(({ worker }) => worker)).to.deep.equal([1]);
     const tokens = await query(
       payments.hub.databaseUrl,

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { systemClock } from '../../../core/clock.ts';
-import { bringUpToDate } from '../../../core/prepare-schema.ts';
+import { migrateSchema } from '../../../core/prepare-schema.ts';
 import { openDatabase } from '../../../core/storage/database.ts';
 import { packagedBinaries } from '../../../core/storage/embedded-postgres/binaries.ts';
 import { startEmbeddedPostgres } from '../../../core/storage/embedded-postgres/start.ts';
@@ -51,7 +51,7 @@ export async function prepareTemplate(): Promise<void> {
   const { name, password, statements } = oneRole(TEMPLATE);
   const url = await create(serverOfRun(), statements, { role: name, password, database: name });
   const db = await openDatabase({ url, poolSize: 2, entities: storageEntities });
-  await bringUpToDate({ db, actor: { kind: 'local', name: 'tests', requestId: '' }, clock: systemClock });
+  await migrateSchema({ db, actor: { kind: 'local', name: 'tests', requestId: '' }, clock: systemClock });
   await db.close();
   // Reassigning the role's objects in a copy must not affect the template.
   await query(serverOfRun(), `alter database ${TEMPLATE} owner to current_user`);

@@ -8,7 +8,7 @@ import { openQuietly } from '../../../../cli/backup/local-database.ts';
 import { HUB } from '../../../../core/audit/record.ts';
 import { systemClock } from '../../../../core/clock.ts';
 import { JOB_TABLES } from '../../../../core/payment/callbacks/job-queue.ts';
-import { bringUpToDate } from '../../../../core/prepare-schema.ts';
+import { migrateSchema } from '../../../../core/prepare-schema.ts';
 import { AuditService } from '../../../../gen/hub/access/v1/audit_service_pb.ts';
 import { RetentionService } from '../../../../gen/hub/retention/v1/retention_service_pb.ts';
 import { hubctlHere } from '../../../cli/run-here.ts';
@@ -126,7 +126,7 @@ describe('a hub in a schema of its own', function () {
   async function migrate(url: string, schema?: string): Promise<string> {
     try {
       const db = await openQuietly({ url, schema });
-      await bringUpToDate({ db, actor: HUB, clock: systemClock }).finally(() => db.close());
+      await migrateSchema({ db, actor: HUB, clock: systemClock }).finally(() => db.close());
       return 'applied';
     } catch (error) {
       return (error as Error).message;

@@ -52,5 +52,5 @@ async function readToken(
     );
   }
   const { Token: value = '' } = await promptSecrets(['Token'], streams);
-  return checkToken({ value, from: 'what was typed' }).value;
+  return checkToken({ value, from: 'the input' }).value;
 }

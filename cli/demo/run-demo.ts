@@ -153,7 +153,7 @@ Paste into another terminal:
   # List the events: the changes of licenses, seats, payments and customers
   npx hubctl event list ${here}
 
-Ctrl-C stops the hub; its data stays in ${dataDir}. The simulated providers lose their
-payments: nobody can pay a checkout that was open.
+Ctrl-C stops the hub; its data stays in ${dataDir}. The simulated providers forget
+their payments, so open checkouts can no longer be paid.
 `;
 }

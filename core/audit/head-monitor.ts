@@ -54,7 +54,7 @@ export async function createHeadMonitor({
       if (lastSeen !== undefined && !(await isInChain(lastSeen, head, key))) {
         if (!isLost) {
           const heads = { noted: formatHead(lastSeen), head: formatHead(head) };
-          logger.error(heads, 'the audit chain has lost the head that was noted: see hubctl audit verify');
+          logger.error(heads, 'the audit chain no longer contains the saved head: see hubctl audit verify');
         }
         isLost = true;
         return head;

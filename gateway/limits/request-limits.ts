@@ -30,7 +30,9 @@ export function createRateLimit({
   refusals,
 }: RateLimitOptions): RateLimit {
   const policy = `"${name}";q=${ratePerMinute};w=${WINDOW_SECONDS}`;
-  const warn = throttle(QUIET_MS, (err: unknown) => logger.warn({ err }, 'rate limit not counted'));
+  const warn = throttle(QUIET_MS, (err: unknown) =>
+    logger.warn({ err }, 'cannot count a request for the rate limit; it is admitted'),
+  );
 
   const consume = createLocalWindows(limiter, ratePerMinute);
 

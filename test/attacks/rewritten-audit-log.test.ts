@@ -34,7 +34,7 @@ describe('an audit log rewritten by the owner of the schema', function () {
     await rm(directory, { recursive: true });
   });
 
-  /** Each time with a fresh data directory; where it notes the head is a setting. */
+  /** Each time with a fresh data directory; a setting says where the hub saves the head. */
   const start = async (auditHeadFile?: string): Promise<TestHub> => {
     const write = (line: string) => log.push(line);
     const settings = { databaseUrl, masterKey, auditHeadFile };
@@ -65,7 +65,7 @@ describe('an audit log rewritten by the owner of the schema', function () {
   };
 
   it('gets no new chain: the hub serves, links nothing and reports it', async () => {
-    const noted = await recordThree();
+    const savedHead = await recordThree();
     await rewrite(
       'delete from audit_link; delete from audit_head; delete from audit_key',
       removeFirst,
@@ -82,14 +82,14 @@ describe('an audit log rewritten by the owner of the schema', function () {
     await until(() => log.some((line) => line.includes('audit entries are not linked')), 'the log says so');
     expect(await gauge('hub_audit_chain_stopped')).to.equal(1);
 
-    // The remedy is logged, and does not validate heads noted outside.
+    // The remedy is logged, and does not validate heads saved elsewhere.
     await audit().beginAuditChain({ reason: 'somebody has rewritten the log' });
     const begun = await audit().verifyAuditLog({});
     expect(begun).to.deep.include({ ok: true, unlinked: 0n, entries: 5n });
     const [entry] = (await audit().listAuditEntries({ action: 'audit.begin_chain' })).entries;
     expect(entry?.detail).to.deep.equal({ reason: 'somebody has rewritten the log' });
     expect(entry?.before).to.include({ problem: 'key_missing' });
-    expect((await audit().verifyAuditLog({ head: noted })).ok).to.equal(false);
+    expect((await audit().verifyAuditLog({ head: savedHead })).ok).to.equal(false);
     await until(async () => (await gauge('hub_audit_chain_stopped')) === 0, 'the gauge falls again');
   });
 
@@ -116,7 +116,7 @@ describe('an audit log rewritten by the owner of the schema', function () {
     expect(broken).to.include({ problem: 'key_missing' });
   });
 
-  it("does not count as new after it is emptied, if the hub's noted head is elsewhere", async () => {
+  it('does not count as new after it is emptied, if the hub keeps the saved head elsewhere', async () => {
     const file = join(directory, 'head');
     await recordThree(file);
     await rewrite(

@@ -63,7 +63,7 @@ export function createRefunds({ db, clock }: { readonly db: Database; readonly c
           refundUnknown();
         await em.populate(refund, ['slot']);
         if (refund.reviewReason === '') {
-          throw new HubError('refund_not_in_review', 'nobody has to review this refund', {
+          throw new HubError('refund_not_in_review', 'this refund needs no review', {
             field: 'refundId',
           });
         }

@@ -82,7 +82,7 @@ export function startRefundSweep(options: SweepRefundsOptions): RefundSweep {
         task.succeeded();
       } catch (error) {
         task.failed();
-        logger.warn({ err: error }, 'the refund sweep could not read what is due');
+        logger.warn({ err: error }, 'the refund sweep could not read the due sessions');
       }
       // A pause after each round bounds the calls to a provider, however many sessions are due.
       await pause(intervalMs, stopping.signal);

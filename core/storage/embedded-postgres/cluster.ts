@@ -57,7 +57,7 @@ export async function openCluster(
   const major = (await readFile(join(data, 'PG_VERSION'), 'utf8')).trim();
   if (major !== binaries.major) {
     throw new Error(
-      `${data} was made by PostgreSQL ${major}, and this hub brings PostgreSQL ${binaries.major}. ` +
+      `${data} was made by PostgreSQL ${major}, and this hub contains PostgreSQL ${binaries.major}. ` +
         'Start the hub version that made it, dump the database, and restore the dump into a new ' +
         'data directory',
     );

@@ -114,7 +114,7 @@ describe('hubctl demo', function () {
     expect(await paste(orders)).to.equal(''); // nothing is paid
     expect(await paste(events)).to.contain('seat.activated');
     expect(commands).to.have.length(9);
-    expect(again.printed).to.contain('lose their\npayments');
+    expect(again.printed).to.contain('forget\ntheir payments');
     const [code, all] = await again.interrupt();
     expect(code).to.equal(0);
     expect(all).to.match(/The hub has stopped\. The simulated payments are gone\.\n$/);

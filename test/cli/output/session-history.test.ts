@@ -167,7 +167,7 @@ describe('the history of a session', () => {
     const afterPayment = (licenses: object[]) =>
       lines(paid, { ...order, state: OrderState.FULFILLED, fulfilledAt: at(5), licenses }).slice(2);
 
-    it('tells what was granted, and which machines activated it', () => {
+    it('shows what was granted, and which machines activated it', () => {
       expect(afterPayment([{ licenseId: 'lic_1', issued: true }])).to.deep.equal([
         '05 order fulfilled: ord_1: 1 × demo/pro, version 2',
         '05 license issued: lic_1',
@@ -184,7 +184,7 @@ describe('the history of a session', () => {
       expect(history.at(-1)).to.include({ what: 'machine activated', detail: 'Desk with lic_1' });
     });
 
-    it('tells why it is blocked, and when a later attempt fulfilled it', () => {
+    it('shows why it is blocked, and when a later attempt fulfilled it', () => {
       const reason = 'this license has been revoked';
       expect(lines(paid, { ...order, state: OrderState.BLOCKED, reason }).at(-1)).to.equal(
         `05 order blocked: ord_1: ${reason}`,

@@ -91,8 +91,8 @@ describe('the audit chain', function () {
     const on = tables.map((table) => `alter table ${table} enable trigger all`);
     await query(asSuperuser(url), [...off, ...statements, ...on].join(';'));
   };
-  const problem = async (noted?: ChainHead) => {
-    const { broken } = await verifyAll(chain, { expected: noted });
+  const problem = async (savedHead?: ChainHead) => {
+    const { broken } = await verifyAll(chain, { expected: savedHead });
     return broken && { problem: broken.problem, seq: broken.seq, entryId: broken.entryId };
   };
 
@@ -264,7 +264,7 @@ describe('the audit chain', function () {
     expect(await problem()).to.deep.equal({ problem: 'tail_missing', seq: 6, entryId: undefined });
   });
 
-  it('is reported as missing when the noted head was replaced too, even after the next start', async () => {
+  it('is reported as missing when the recorded head was replaced too, even after the next start', async () => {
     const file = openHeadFile(join(directory, 'audit-head'));
     await recordFive();
     const restoreOld = await copyOf([...EXCHANGED, 'audit_head']);
@@ -285,9 +285,9 @@ describe('the audit chain', function () {
   for (const [what, statement] of [
     ['altered', 'update audit_head set seq = 4'],
     ['removed', 'delete from audit_head'],
-    ['noted for another key', 'update audit_head set key_id = gen_random_uuid()'],
+    ['recorded for another key', 'update audit_head set key_id = gen_random_uuid()'],
   ] as const) {
-    it(`stops when the noted head was ${what}`, async () => {
+    it(`stops when the recorded head was ${what}`, async () => {
       await recordFive();
       await query(url, statement);
       await record('f');
@@ -309,17 +309,20 @@ describe('the audit chain', function () {
     expect(await problem()).to.equal(undefined);
   });
 
-  it('detects removed newest rows and a full rewrite by a noted head', async () => {
+  it('detects removed newest rows and a full rewrite by a saved head', async () => {
     await recordFive();
-    const noted = await readHead(db.pool);
+    const savedHead = await readHead(db.pool);
     await record('f');
-    expect(await problem(noted)).to.equal(undefined);
-    expect(await problem({ ...noted, hash: '0'.repeat(64) })).to.include({ problem: 'head_differs', seq: 5 });
+    expect(await problem(savedHead)).to.equal(undefined);
+    expect(await problem({ ...savedHead, hash: '0'.repeat(64) })).to.include({
+      problem: 'head_differs',
+      seq: 5,
+    });
     await tamper(
       'delete from audit_link where seq > 3',
       `delete from audit_entry where subject in ('d', 'e', 'f')`,
     );
-    expect(await problem(noted)).to.deep.equal({ problem: 'tail_missing', seq: 4, entryId: undefined });
+    expect(await problem(savedHead)).to.deep.equal({ problem: 'tail_missing', seq: 4, entryId: undefined });
   });
 
   it('stops a verification that nobody waits for', async () => {
@@ -387,7 +390,7 @@ describe('the audit chain', function () {
     });
   }
 
-  it('does not begin in an empty log if the hub has noted a link', async () => {
+  it('does not begin in an empty log if the hub has saved a head', async () => {
     await query(url, 'delete from audit_key; delete from audit_head');
     await beginFirstChain(chain, { seq: 3, hash: 'a'.repeat(64) });
     expect((await verifyAuditLog(chain)).broken).to.include({ problem: 'key_missing' });
@@ -402,8 +405,8 @@ describe('the audit chain', function () {
     expect(refused).to.have.property('code', 'audit_chain_unbroken');
     await query(url, 'delete from audit_key');
     await tamper('delete from audit_link where seq > 3', `delete from audit_entry where subject = 'e'`);
-    const noted = { seq: 9, hash: 'a'.repeat(64) };
-    const head = await beginChain(chain, { reason: 'the old server burnt', lastSeen: noted }, ACTOR);
+    const savedHead = { seq: 9, hash: 'a'.repeat(64) };
+    const head = await beginChain(chain, { reason: 'the old server burnt', lastSeen: savedHead }, ACTOR);
     expect(head).to.deep.equal({ seq: 9, hash: '0'.repeat(64) });
     await record('f');
     const verified = await verifyAll(chain);

@@ -133,7 +133,7 @@ describe('a restored backup', function () {
     expect(later).to.deep.include({ broken: undefined, entries: head.seq + 1 });
   });
 
-  it('replaces what a hub noted at its first start', async () => {
+  it('replaces what a hub recorded at its first start', async () => {
     const hub = await startHub();
     const { databaseUrl } = hub;
     await hub.stop();

@@ -131,7 +131,7 @@ describe('pruning', function () {
 
   it('leaves an audit log whose rest can be verified, month after month', async () => {
     await fourMonths();
-    const noted = await readHead(db.pool);
+    const savedHead = await readHead(db.pool);
     for (const [before, left] of [
       ['2025-02', ['3', '5', '6', '7']],
       ['2025-03', ['6', '7']],
@@ -139,7 +139,7 @@ describe('pruning', function () {
     ] as const) {
       await prune({ before, dryRun: false }, ACTOR);
       expect(await subjects(), before).to.deep.equal(left);
-      const { broken } = await verifyAll(chain, { expected: noted });
+      const { broken } = await verifyAll(chain, { expected: savedHead });
       expect(broken, before).to.equal(undefined);
       for (const { seq, previousHash } of await exported())
         expect(previousHash, `${seq}`).to.match(/^[0-9a-f]{64}$/);

@@ -106,7 +106,7 @@ function extensionOf({ extension }: RenewLicenseRequest): Extension {
     case 'to':
       return { to: readTimestamp('to', extension.value) };
     case undefined:
-      throw new HubError('period_invalid', 'set by to a period, or to to a time', { field: 'by' });
+      throw new HubError('period_invalid', 'set the period "by" or the time "to"', { field: 'by' });
   }
 }
 

@@ -308,7 +308,7 @@ export const LinkedAuditEntrySchema: GenMessage<LinkedAuditEntry> = /*@__PURE__*
  */
 export type VerifyAuditLogRequest = Message<"hub.access.v1.VerifyAuditLogRequest"> & {
   /**
-   * A head noted earlier, for example "12:9f86d081…". The chain must still contain it. Empty for none.
+   * A head that the caller saved earlier, for example "12:9f86d081…". The chain must still contain it. Empty for none.
    *
    * @generated from field: string head = 1;
    */

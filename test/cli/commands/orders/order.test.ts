@@ -172,7 +172,7 @@ describe('hubctl order', function () {
     expect(stdout).to.match(/order fulfilled .*order refunded +ord_.*license suspended +lic_/s);
   });
 
-  it('tells payment, order, licenses and machines as one history', async () => {
+  it('shows payment, order, licenses and machines as one history', async () => {
     const { session, order, claimToken } = await buyAndPay(sales, pro);
     const { sessionId } = session;
     const licenseId = order.licenses[0]?.licenseId ?? '';

@@ -64,7 +64,7 @@ describe('the secrets of endpoints', function () {
     return webhook ? signersOf(webhook, secrets) : [];
   };
 
-  it('sign with the old one for the hours that are asked for', async () => {
+  it('sign with the old one for the requested hours', async () => {
     const events = eventClient(hub);
     const { endpointId, secret } = await addEndpoint(events, receiver.url);
     expect(await signers([secret])).to.deep.equal([secret]);

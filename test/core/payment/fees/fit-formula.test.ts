@@ -84,7 +84,7 @@ describe('the rule that fits the fees of payments', function () {
     expect((await fitFee(observations)).formula).to.deep.equal(rule);
   });
 
-  it('is the simplest one if the payments do not tell, and says so', async () => {
+  it('is the simplest one if several fit the payments, and says so', async () => {
     const one = await fitFee([{ amountMinor: 10_000n, feeMinor: 250n, payments: 7 }]);
     expect(one.formula).to.deep.equal({ basisPoints: 250, fixedMinor: 0n, minMinor: null, maxMinor: null });
     expect(one).to.include({ isAmbiguous: true, exactPayments: 7n, wouldChargeMinor: 1_750n });

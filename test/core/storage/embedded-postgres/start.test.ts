@@ -254,7 +254,7 @@ describe('embedded PostgreSQL on an existing cluster', function () {
     try {
       await writeFile(version, '17\n');
       const error = await rejection(startEmbeddedPostgres({ dataDir }));
-      expect(error.message).to.match(/was made by PostgreSQL 17, and this hub brings PostgreSQL \d+/);
+      expect(error.message).to.match(/was made by PostgreSQL 17, and this hub contains PostgreSQL \d+/);
     } finally {
       await writeFile(version, before);
     }

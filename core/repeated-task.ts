@@ -9,11 +9,11 @@ export type RepeatedTaskOptions = {
   readonly task: Task;
   readonly logger: Logger;
   /** Logged for the first of several failures in a row. */
-  readonly complaint: string;
+  readonly failureMessage: string;
 };
 
 /** Starts the first pass at once, and never two at a time. `stop` waits for the current one. */
-export function repeatTask({ everyMs, pass, task, logger, complaint }: RepeatedTaskOptions): {
+export function repeatTask({ everyMs, pass, task, logger, failureMessage }: RepeatedTaskOptions): {
   stop(): Promise<void>;
 } {
   let stopped = false;
@@ -27,7 +27,7 @@ export function repeatTask({ everyMs, pass, task, logger, complaint }: RepeatedT
       task.succeeded();
     } catch (error) {
       task.failed();
-      if (!failing) logger.warn({ err: error }, complaint);
+      if (!failing) logger.warn({ err: error }, failureMessage);
       failing = true;
     }
     if (!stopped) timer = setTimeout(run, typeof everyMs === 'number' ? everyMs : everyMs());

@@ -70,8 +70,8 @@ export function createRefunds(now: () => number) {
       const { state, ref } = payment;
       if (state !== 'paid') throw new SimulatorError(`payment ${ref} is ${state}, not paid`);
       const rest = left(payment, order.proof);
-      const asked = amount ?? { minor: rest, currency: payment.amount.currency };
-      if (asked.currency !== payment.amount.currency || asked.minor <= 0n || asked.minor > rest) {
+      const requested = amount ?? { minor: rest, currency: payment.amount.currency };
+      if (requested.currency !== payment.amount.currency || requested.minor <= 0n || requested.minor > rest) {
         throw new SimulatorError(
           `the refund is larger than the rest of payment ${ref}, or not in its currency`,
         );
@@ -79,7 +79,7 @@ export function createRefunds(now: () => number) {
       const createdAt = new Date(now());
       const end = { state: progress?.end ?? 'refunded', atMs: createdAt.getTime() + (progress?.ms ?? 0) };
       const id = `${payment.gateway === 'stripe' ? 're_' : 'RF'}${randomBytes(8).toString('hex').toUpperCase()}`;
-      const refund = { ...order, id, payment, amount: asked, createdAt, end };
+      const refund = { ...order, id, payment, amount: requested, createdAt, end };
       byId.set(id, refund);
       byPayment.set(payment, [...of(payment), refund]);
       onChange(refund, true);

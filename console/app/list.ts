@@ -9,10 +9,10 @@ export type ListOptions<P> = {
   readonly scope?: readonly (string | undefined)[];
   /** The default time range, for a list that has one. */
   readonly span?: string;
-  readonly load: (asked: Asked, options: { readonly signal: AbortSignal }) => Promise<P>;
+  readonly load: (list: ListQuery, options: { readonly signal: AbortSignal }) => Promise<P>;
 };
 
-type Asked = {
+type ListQuery = {
   readonly query: Route['query'];
   readonly pageToken: string;
   /** The start of the time range; undefined for any time. */

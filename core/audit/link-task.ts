@@ -74,7 +74,7 @@ export function startLinkTask({ pool, link, headMonitor, logger, task }: LinkTas
     },
     task,
     logger,
-    complaint: 'cannot link audit entries now',
+    failureMessage: 'cannot link audit entries now',
   });
 
   return {

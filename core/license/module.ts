@@ -81,7 +81,7 @@ export function createLicenseModule(options: LicenseModuleOptions): LicenseModul
     pass: createExpiryEvents({ pool, clock }),
     task: options.tasks.of('license_expiry'),
     logger,
-    complaint: 'cannot record events of expiries; the hub tries again',
+    failureMessage: 'cannot record events of expiries; the hub tries again',
   });
   const licenseService = createLicenseService({
     publishedKeys: createPublishedKeys(pool),

@@ -60,9 +60,9 @@ export function createPageTokenInterceptor({ seal, open }: PageTokens): Intercep
   return (next) => async (request) => {
     if (request.stream || !isPaged(request.method)) return next(request);
     const { method, contextValues } = request;
-    const asked = request.message as PagedRequest; // by `isPaged`
-    const list = nameList(method, asked, contextValues.get(callerKey)?.scope);
-    if (asked.pageToken !== '') asked.pageToken = open(asked.pageToken, list);
+    const pageRequest = request.message as PagedRequest; // by `isPaged`
+    const list = nameList(method, pageRequest, contextValues.get(callerKey)?.scope);
+    if (pageRequest.pageToken !== '') pageRequest.pageToken = open(pageRequest.pageToken, list);
     const response = await next(request);
     if (response.stream) return response;
     const page = response.message as PagedResponse; // by `isPaged`
@@ -80,8 +80,8 @@ export function isPaged({ input, output }: DescMethod): boolean {
 }
 
 /** The RPC, its request without the page, and the scope of the caller. */
-function nameList(method: DescMethod, asked: PagedRequest, scope: Scope | undefined): string {
-  const filters = clone(method.input, asked) as PagedRequest; // of the same type
+function nameList(method: DescMethod, pageRequest: PagedRequest, scope: Scope | undefined): string {
+  const filters = clone(method.input, pageRequest) as PagedRequest; // of the same type
   filters.pageToken = '';
   if (filters.pageSize !== undefined) filters.pageSize = 0;
   const bytes = toBinary(method.input, filters, { writeUnknownFields: false });

@@ -27,8 +27,8 @@ export function createCors(origins: readonly string[]): Cors {
     },
 
     preflight({ crossOrigin = false, method }, requestedMethod, requested) {
-      const asked = requested['access-control-request-method'];
-      if (!crossOrigin || requestedMethod !== 'OPTIONS' || asked === undefined) return undefined;
+      const preflightMethod = requested['access-control-request-method'];
+      if (!crossOrigin || requestedMethod !== 'OPTIONS' || preflightMethod === undefined) return undefined;
       if (!isListed(requested.origin)) return undefined;
       return {
         status: 204,

@@ -39,13 +39,13 @@ async function askDns(resolver: Resolver, name: string): Promise<readonly string
 
 /** Runs one call at a time. Concurrent callers with the same name share a call. */
 function oneAtATime(ask: ResolveName): ResolveName {
-  const asked = new Map<string, Promise<readonly string[]>>();
+  const pending = new Map<string, Promise<readonly string[]>>();
   let last: Promise<unknown> = Promise.resolve();
   return (name) => {
-    const same = asked.get(name);
+    const same = pending.get(name);
     if (same !== undefined) return same;
-    const turn = last.then(() => ask(name)).finally(() => asked.delete(name));
-    asked.set(name, turn);
+    const turn = last.then(() => ask(name)).finally(() => pending.delete(name));
+    pending.set(name, turn);
     last = turn.catch(() => {});
     return turn;
   };

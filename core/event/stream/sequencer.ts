@@ -82,7 +82,7 @@ export function startSequencer(options: SequencerOptions): { stop(): Promise<voi
     pass,
     task,
     logger,
-    complaint: 'cannot number events; the hub tries again',
+    failureMessage: 'cannot number events; the hub tries again',
   });
 }
 

@@ -19,7 +19,7 @@ import type { ImportPepper } from '../keys/import-pepper.ts';
 import { createCheckLine, type ImportRow, type LineError } from './check-lines.ts';
 import { createImportCustomers } from './import-customers.ts';
 import { findTaken, insertImported } from './insert-imported.ts';
-import { readInTime } from './read-in-time.ts';
+import { limitStreamTime } from './stream-time-limits.ts';
 
 export type ImportResult = {
   readonly imported: number;
@@ -61,7 +61,7 @@ const LOCK_WAIT_MS = 200;
  */
 export function createImportLicenses({ db, pepper, clock }: ImportOptions): ImportLicenses {
   return async (requests, caller) => {
-    const messages = readInTime(requests, { eachMs: MESSAGE_WAIT_MS, allMs: IMPORT_MS });
+    const messages = limitStreamTime(requests, { eachMs: MESSAGE_WAIT_MS, allMs: IMPORT_MS });
     const first = await messages.next();
     const { app: slug = '', allowShort = false, dryRun = false } = first.value ?? {};
     const em = db.em();

@@ -1,16 +1,16 @@
-// Reads a stream whose messages must arrive in time.
+// Limits the time in which the messages of a stream must arrive.
 import { HubError } from '../../errors.ts';
 
 /** Milliseconds for each message, and for the whole stream. */
-export type TimeLimits = { readonly eachMs: number; readonly allMs: number };
+export type StreamTimeLimits = { readonly eachMs: number; readonly allMs: number };
 
 /**
  * Yields the messages of a stream. Throws HubError `import_stalled` if the next one does not arrive in time.
  * The time that the reader takes between messages counts only towards the limit of the whole stream.
  */
-export async function* readInTime<T>(
+export async function* limitStreamTime<T>(
   messages: AsyncIterable<T>,
-  { eachMs, allMs }: TimeLimits,
+  { eachMs, allMs }: StreamTimeLimits,
 ): AsyncGenerator<T, undefined> {
   const iterator = messages[Symbol.asyncIterator]();
   const endsAt = performance.now() + allMs;

@@ -38,7 +38,7 @@ export function startStrays({ pool, jobs, clock, logger, task, afterMs }: StrayO
     },
     task,
     logger,
-    complaint: 'cannot enqueue stray callbacks',
+    failureMessage: 'cannot enqueue stray callbacks',
   });
 }
 

@@ -17,10 +17,10 @@ const EVERY_MS = 15_000;
 
 export function OfferView({ id }: { readonly id: string }) {
   const { hub } = useSignedIn();
-  const asked = Number(/^\d{1,9}$/.exec(useRoute().query['version'] ?? '')?.[0] ?? 0);
-  const live = useLive(`${id} ${asked}`, EVERY_MS, async (signal) => {
+  const wantedVersion = Number(/^\d{1,9}$/.exec(useRoute().query['version'] ?? '')?.[0] ?? 0);
+  const live = useLive(`${id} ${wantedVersion}`, EVERY_MS, async (signal) => {
     const get = (version: number) => hub.offers.getOffer({ offer: id, version }, { signal });
-    const [{ offer: current }, { offer: shown }] = await Promise.all([get(0), get(asked)]);
+    const [{ offer: current }, { offer: shown }] = await Promise.all([get(0), get(wantedVersion)]);
     if (current === undefined || shown === undefined) throw new Error('the hub returned no offer');
     return { current, shown };
   });

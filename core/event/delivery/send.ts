@@ -115,7 +115,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
 
 /** Unlike the default dispatcher of fetch, this agent ignores the proxies in environment variables. */
 async function openAgent(policy: AddressPolicy): Promise<Agent> {
-  const undici = await import('undici'); // several MB that many hubs never need
+  const { default: undici } = await import('undici'); // several MB that many hubs never need
   // Explicit, because an environment variable could turn it off.
   const options = { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true, allowH2: false };
   const connectors = {

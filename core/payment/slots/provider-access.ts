@@ -192,7 +192,7 @@ export function createProviderHttp(options: ProviderHttpOptions): ClosableProvid
   const folder = base.pathname.replace(/\/*$/, '/');
   let pool: Promise<HttpPool> | undefined;
   const openPool = async (): Promise<HttpPool> => {
-    const undici = await import('undici'); // several MB that many hubs never need
+    const { default: undici } = await import('undici'); // several MB that many hubs never need
     return new undici.Pool(base.origin, {
       connections: MAX_CONNECTIONS,
       // Explicit, because an environment variable could turn it off.

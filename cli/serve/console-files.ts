@@ -1,17 +1,21 @@
 // Finds the console's files: a package contains them; a checkout builds them for the first browser.
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { codeOf } from '../../lib/caught-error.ts';
+import { packageRoot } from '../../lib/package-root.ts';
 
 type Build = { buildConsole(): Promise<ReadonlyMap<string, Uint8Array>> };
 
 /** Reads a file by its name; undefined if it does not exist. */
 export function consoleFiles(): (name: string) => Promise<Uint8Array | undefined> {
-  const source = new URL('../../console/build.ts', import.meta.url); // in a checkout; a package contains the result
-  if (!existsSync(source)) return (name) => readPackaged(new URL(`../../console/${name}`, import.meta.url));
+  const root = packageRoot();
+  const source = join(root, 'console/build.ts'); // in a checkout; a package contains the result
+  if (!existsSync(source)) return (name) => readPackaged(join(root, 'dist/console', name));
   let files: ReturnType<Build['buildConsole']> | undefined;
   return async (name) => {
-    files ??= import(source.href).then(({ buildConsole }: Build) => buildConsole());
+    files ??= import(pathToFileURL(source).href).then(({ buildConsole }: Build) => buildConsole());
     // Build again after an error, without a restart of the hub.
     files.catch(() => {
       files = undefined;
@@ -20,7 +24,7 @@ export function consoleFiles(): (name: string) => Promise<Uint8Array | undefined
   };
 }
 
-async function readPackaged(file: URL): Promise<Uint8Array | undefined> {
+async function readPackaged(file: string): Promise<Uint8Array | undefined> {
   try {
     return await readFile(file);
   } catch (error) {

@@ -64,7 +64,7 @@ const RETRY_FOR_MS = 60_000;
 export async function restoreBackup(file: Readable, options: RestoreOptions): Promise<Restored> {
   return readArchive(file, options.passphrase, async (archive) => {
     const { manifest } = archive;
-    await requireKnown(manifest, options.hubVersion);
+    requireKnown(manifest, options.hubVersion);
     const address = await options.findDatabase();
     await using undo = new AsyncDisposableStack();
     const client = await openCopyConnection(address, 'hubctl backup restore');
@@ -133,7 +133,7 @@ async function recordRestore(client: pg.Client, manifest: Manifest, { tables, ro
   if (!(await hasServed(client))) return;
   const { createdAt, hubVersion, masterKeyIds, migrations } = manifest;
   const after = { createdAt, hubVersion, masterKeyIds, tables, rows };
-  if (migrations.length === (await knownMigrations()).length) {
+  if (migrations.length === knownMigrations().length) {
     await recordChangeNow(client, ACTOR, systemClock(), {
       action: RESTORE,
       subject: createdAt,

@@ -28,8 +28,8 @@ const BOOKKEEPING = [
 /** How long the server may list the connections of a hub that has stopped or was killed. */
 const HUB_GONE_MS = 5_000;
 
-export async function requireKnown({ migrations, hubVersion }: Manifest, ours: string): Promise<void> {
-  const known = await knownMigrations();
+export function requireKnown({ migrations, hubVersion }: Manifest, ours: string): void {
+  const known = knownMigrations();
   const unknown = migrations.find((name) => !known.includes(name));
   if (unknown === undefined) return;
   throw new Error(

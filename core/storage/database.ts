@@ -1,5 +1,4 @@
 // Opens PostgreSQL with one pool for the ORM (administration) and for prepared SQL (hot paths).
-import { Migrator } from '@mikro-orm/migrations';
 import { type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
 import type { ClientBase, Pool, PoolClient } from 'pg';
 import { messageOf } from '../../lib/caught-error.ts';
@@ -54,18 +53,10 @@ export async function openDatabase({
   const target = parseConnectionString(url);
   let schema = givenSchema;
   const usesTransactionPooling = pooler === 'transaction';
-  const orm = await MikroORM.init({
+  // Unlike its init(), the constructor does not load the extensions of the ORM that are installed: the migrator.
+  const orm = new MikroORM({
     dbName: target.database,
     entities: [...entities],
-    extensions: [Migrator],
-    migrations: {
-      path: `${import.meta.dirname}/schema/migrations`,
-      glob: '!(*.d).{js,ts}',
-      emit: 'ts',
-      tableName: 'hub_migration',
-      snapshot: false,
-      disableForeignKeys: false,
-    },
     pool: { min: 0, max: poolSize, idleTimeoutMillis: 30_000 },
     driverOptions: {
       // The ORM and the driver do not read an address as libpq does.

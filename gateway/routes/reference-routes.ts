@@ -1,8 +1,10 @@
 // Serves the OpenAPI document and its page: files that `npm run gen` writes.
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import { packageRoot } from '../../lib/package-root.ts';
 import { VIEWER } from '../openapi/reference/viewer.ts';
 import { tagged, takesGzip } from '../server/conditional-response.ts';
 import { PAGE_SECURITY_HEADERS } from '../server/security-headers.ts';
@@ -76,7 +78,7 @@ function lazily(name: string): () => Promise<File> {
   let file: File | undefined;
   return async () => {
     if (file === undefined) {
-      const bytes = await readFile(new URL(`../openapi/reference/${name}`, import.meta.url));
+      const bytes = await readFile(join(packageRoot(), 'gateway/openapi/reference', name));
       file = { bytes, tag: hash('sha256', bytes, 'base64url') };
     }
     return file;

@@ -88,7 +88,7 @@ export function registerMigration(
     // Listing must not create a database.
     const isThere = settings.databaseUrl !== undefined || existsSync(join(dataDir, 'postgres'));
     const line = progress.show(() => 'Reading the database');
-    const known = await knownMigrations();
+    const known = knownMigrations();
     const { applied, pending } = isThere
       ? await withLocalDatabase(settings, dataDir, migrationStatus).finally(() => line.end())
       : { applied: [], pending: known };

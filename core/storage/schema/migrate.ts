@@ -1,10 +1,10 @@
 // Applies the migrations of the schema. Hubs that start together take turns under a lock.
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import type { Migrator } from '@mikro-orm/migrations';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { ClientBase, Pool, PoolClient } from 'pg';
 import type { Database } from '../database.ts';
 import { takeBootstrapLock } from '../hub-lock.ts';
+import { MIGRATIONS } from './migrations.ts';
 
 export type MigrationStatus = { applied: { name: string; at: Date }[]; pending: string[] };
 
@@ -29,14 +29,28 @@ export async function migrateUp(db: Database, { to, record }: MigrateOptions = {
     // The migration of another hub can take longer than other statements may.
     await run('set local statement_timeout = 0');
     await takeBootstrapLock(run, 'schema');
-    const before = (await migrationStatus(db)).applied.at(-1)?.name;
-    const applied = await db.orm.migrator.up({ ...(to && { to }), ...(transaction && { transaction }) });
-    const names = applied.map(({ name }) => name);
+    const { applied, pending } = await migrationStatus(db);
+    const before = applied.at(-1)?.name;
+    if (pending.length === 0) return [];
+    const migrator = await createMigrator(db);
+    const migrated = await migrator.up({ ...(to && { to }), ...(transaction && { transaction }) });
+    const names = migrated.map(({ name }) => name);
     await markCompatible(names, run);
     const last = names.at(-1);
     if (last !== undefined) await record?.(em, before, last);
     return names;
   });
+}
+
+/** Loads the ORM's migrator, which takes several MB and is not needed by a hub whose schema is up to date. */
+async function createMigrator({ orm }: Database): Promise<Migrator> {
+  const { Migrator } = await import('@mikro-orm/migrations');
+  const migrationsList = await Promise.all(
+    Object.entries(MIGRATIONS).map(async ([name, load]) => ({ name, class: await load() })),
+  );
+  const options = { tableName: 'hub_migration', snapshot: false, disableForeignKeys: false, migrationsList };
+  orm.config.set('migrations', { ...orm.config.get('migrations'), ...options });
+  return new Migrator(orm.em);
 }
 
 /** Marks the compatible ones in hub_migration, where older hubs read it. */
@@ -51,10 +65,7 @@ async function markCompatible(names: readonly string[], run: Run): Promise<void>
 
 /** Whether hubs that do not know the migration can serve on its schema. */
 export async function isCompatible(name: string): Promise<boolean> {
-  const extension = import.meta.filename.slice(-2); // .ts in a checkout, .js in a package
-  const module: Record<string, unknown> = await import(`./migrations/${name}.${extension}`);
-  const migration = module[name];
-  return typeof migration === 'function' && 'isCompatible' in migration && migration.isCompatible === true;
+  return (await MIGRATIONS[name]?.())?.isCompatible === true;
 }
 
 /**
@@ -80,7 +91,7 @@ function withoutReadTimeout(pool: Pool): Disposable {
 
 /** Which migrations of this version the database has. It only reads: the ORM would create its table. */
 export async function migrationStatus({ pool }: Database): Promise<MigrationStatus> {
-  const known = await knownMigrations();
+  const known = knownMigrations();
   if (!(await hasMigrations(pool))) return { applied: [], pending: known };
   // As a number: on the ORM's pool a timestamp is text.
   const { rows } = await pool.query<{ name: string; ms: number }>(
@@ -101,8 +112,7 @@ export async function hasMigrations(db: Pool | ClientBase): Promise<boolean> {
   return rows[0]?.exists === true;
 }
 
-/** Migrations are named after their files, which are TypeScript in a checkout and JavaScript in a package. */
-export async function knownMigrations(): Promise<string[]> {
-  const files = await readdir(join(import.meta.dirname, 'migrations'));
-  return files.flatMap((file) => /^(Migration\d+_\w+)\.[jt]s$/.exec(file)?.[1] ?? []).sort();
+/** The migrations of this version, in order. */
+export function knownMigrations(): string[] {
+  return Object.keys(MIGRATIONS);
 }

@@ -28,13 +28,10 @@ export type SchemaWatchOptions = {
 
 /** Returns a check whether a newer hub has migrated the schema incompatibly. Logs it once; never throws. */
 export function createSchemaWatch({ pool, hubVersion, logger }: SchemaWatchOptions): () => Promise<boolean> {
-  // They do not change while the hub runs.
-  const known = knownMigrations();
-  known.catch(() => {}); // each check reports it
   let reported: string | undefined;
   return async () => {
     // An unavailable database is reported elsewhere.
-    const migration = await findIncompatible(pool, known).catch(() => undefined);
+    const migration = await findIncompatible(pool).catch(() => undefined);
     if (migration !== undefined && migration !== reported) {
       logger.error({ migration }, newerSchema(migration, hubVersion));
       reported = migration;
@@ -44,13 +41,12 @@ export function createSchemaWatch({ pool, hubVersion, logger }: SchemaWatchOptio
 }
 
 /** The first migration that this hub does not know and that is not compatible with older hubs. */
-export async function findIncompatible(pool: Pool, known = knownMigrations()): Promise<string | undefined> {
-  const names = await known;
+export async function findIncompatible(pool: Pool): Promise<string | undefined> {
   if (!(await hasMigrations(pool))) return undefined;
   const { rows } = await pool.query<{ name: string }>(
     `select name from hub_migration
      where name <> all ($1::text[]) and not is_compatible order by id limit 1`,
-    [names],
+    [knownMigrations()],
   );
   return rows[0]?.name;
 }

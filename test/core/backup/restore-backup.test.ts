@@ -195,7 +195,7 @@ describe('a restored backup', function () {
     const path = await backUp('older.age', older);
     await restore(target, { path });
     expect(await query(target, 'select slug from app')).to.deep.equal([{ slug: 'old-app' }]);
-    const known = await knownMigrations();
+    const known = knownMigrations();
     expect(await query(target, 'select from hub_migration')).to.have.length(known.length);
     expect(await messageOf(restore(target, { path }))).to.match(
       /^the backup of .+ is restored completely in this database already/,

@@ -1,10 +1,12 @@
 // Migrations: applied once by concurrent callers, listed without side effects, and equal to the schema of the
 // entities.
+import { readdir } from 'node:fs/promises';
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { openHubDatabase } from '../../../../core/hub/database.ts';
 import type { Database } from '../../../../core/storage/database.ts';
 import { migrateUp, migrationStatus } from '../../../../core/storage/schema/migrate.ts';
+import { MIGRATIONS } from '../../../../core/storage/schema/migrations.ts';
 import { createDatabase, query } from '../../../support/postgres/databases.ts';
 
 const open = (url: string): Promise<Database> => openHubDatabase({ url }, 10, pino({ level: 'silent' }));
@@ -28,6 +30,12 @@ describe('migrations', function () {
     expect(pending).to.have.length.above(0);
     expect(pending).to.deep.equal([...pending].sort());
     expect(await tables()).to.deep.equal([]);
+  });
+
+  it('are all listed, by the names of their files and classes', async () => {
+    const files = await readdir(new URL('../../../../core/storage/schema/migrations/', import.meta.url));
+    expect(Object.keys(MIGRATIONS)).to.deep.equal(files.map((name) => name.replace('.ts', '')).sort());
+    for (const [name, load] of Object.entries(MIGRATIONS)) expect((await load()).name).to.equal(name);
   });
 
   it('are applied once, by concurrent callers too', async () => {

@@ -1,7 +1,8 @@
 // Builds the console's files from console/app: for the published package, and on demand for a hub in a checkout.
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build, stop } from 'esbuild';
+import { licensesOf } from '../scripts/release/licenses.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const APP = join(import.meta.dirname, 'app');
@@ -29,7 +30,7 @@ export async function buildConsole(): Promise<Map<string, Uint8Array>> {
     const files = new Map(outputFiles.map(({ path, contents }) => [nameOf(path), contents]));
     const page = await readFile(join(APP, 'index.html'), 'utf8');
     files.set('index.html', encode(withNames(page, [...files.keys()])));
-    files.set('LICENSES.txt', encode(await licensesOf(Object.keys(metafile.inputs))));
+    files.set('LICENSES.txt', encode(await licensesOf('The console', Object.keys(metafile.inputs))));
     return files;
   } finally {
     await stop(); // ends the process of esbuild
@@ -44,22 +45,6 @@ function nameOf(path: string): string {
 function withNames(page: string, names: readonly string[]): string {
   return names.reduce((text, name) => text.replaceAll(name.replace(/-[A-Z0-9]{8}\./, '.'), name), page);
 }
-
-/** The license texts of all bundled packages. */
-async function licensesOf(inputs: readonly string[]): Promise<string> {
-  const packages = new Set(
-    inputs.flatMap((path) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0] ?? []),
-  );
-  const texts = [...packages].sort().map(async (folder) => {
-    const { name, version, license } = JSON.parse(await readFile(join(ROOT, folder, 'package.json'), 'utf8'));
-    const file = (await readdir(join(ROOT, folder))).find((each) => /^licen[sc]e/i.test(each));
-    const text = file ? (await readFile(join(ROOT, folder, file), 'utf8')).trim() : '';
-    return `${name} ${version} (${license})\n\n${text || APACHE}`;
-  });
-  return `The console contains third-party software:\n\n${(await Promise.all(texts)).join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
-}
-
-const APACHE = 'The text of the Apache License 2.0 is the file LICENSE of this hub.';
 
 function encode(text: string): Uint8Array {
   return new TextEncoder().encode(text);

@@ -5,41 +5,37 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { buildClient } from './build-client.js';
+import { writeProgram } from './bundle-program.ts';
+import { licensesOf } from './licenses.ts';
 import { publishedManifest } from './published-manifest.js';
 
 const root = join(import.meta.dirname, '../..');
 const COMPILED = 'dist';
-/** Folders with files that compiled code reads at run time. */
-const WITH_ASSETS = ['gateway/openapi/reference'];
 
-/** @returns {{ name: string, tarball: string, files: string[], size: number, unpackedSize: number }[]} sizes in bytes */
-export function makePackages(destination) {
-  return [stageHub, buildClient].map((stage) => {
+/** @returns {Promise<{ name: string, tarball: string, files: string[], size: number, unpackedSize: number }[]>} sizes in bytes */
+export async function makePackages(destination) {
+  const packages = [];
+  for (const stage of [stageHub, buildClient]) {
     const folder = mkdtempSync(join(tmpdir(), 'hub-package-'));
     try {
-      stage(folder);
+      await stage(folder);
       for (const path of globSync('**/*.md', { cwd: folder })) removeBrokenLinks(join(folder, path));
       const made = run('npm', ['pack', folder, '--json', '--pack-destination', destination]);
       const [{ name, filename, files, size, unpackedSize }] = JSON.parse(made);
       const tarball = join(destination, filename);
-      return { name, tarball, files: files.map(({ path }) => path), size, unpackedSize };
+      packages.push({ name, tarball, files: files.map(({ path }) => path), size, unpackedSize });
     } finally {
       rmSync(folder, { recursive: true });
     }
-  });
+  }
+  return packages;
 }
 
-function stageHub(stage) {
-  const manifest = publishedManifest();
-  const tsc = join(root, 'node_modules/typescript/bin/tsc');
-  // `npm run types` checks the types. To check them again takes five times as long as to compile.
-  const options = ['-p', join(root, 'tsconfig.build.json'), '--noCheck', '--outDir', join(stage, COMPILED)];
-  run(process.execPath, [tsc, ...options]);
+async function stageHub(stage) {
+  const bundled = await writeProgram(stage);
+  writeFileSync(join(stage, COMPILED, 'LICENSES.txt'), await licensesOf('The hub', bundled));
   run(process.execPath, [join(root, 'console/build.ts'), join(stage, COMPILED, 'console')]);
-  for (const folder of WITH_ASSETS) {
-    const filter = (path) => !path.endsWith('.ts');
-    cpSync(join(root, folder), join(stage, COMPILED, folder), { recursive: true, filter });
-  }
+  const manifest = publishedManifest();
   for (const path of globSync([...manifest.files, 'README.md', 'LICENSE'], { cwd: root })) {
     if (path !== COMPILED) cpSync(join(root, path), join(stage, path), { recursive: true });
   }
@@ -61,7 +57,7 @@ function run(command, args) {
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
   const kB = (bytes) => `${Math.round(bytes / 1000)} kB`;
-  for (const { tarball, files, size, unpackedSize } of makePackages(resolve(process.argv[2] ?? '.'))) {
+  for (const { tarball, files, size, unpackedSize } of await makePackages(resolve(process.argv[2] ?? '.'))) {
     process.stdout.write(
       `${tarball}: ${files.length} files, ${kB(size)} packed, ${kB(unpackedSize)} unpacked\n`,
     );

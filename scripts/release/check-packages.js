@@ -14,8 +14,8 @@ const TOLERANCE = 0.05;
 const allowed = [
   /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|CONTRIBUTING\.md|test\/bench\/(README\.md|results\/full\.svg))$/,
   /^cli\/hubctl\.js$/,
-  /^dist\/(cli|core|examples|gateway|gen|lib)\/.+\.js$/,
-  /^dist\/gateway\/openapi\/reference\/(openapi\.json|index\.html|viewer-[0-9a-f]+\.(js|css)\.gz|LICENSES\.txt)$/,
+  /^dist\/(LICENSES\.txt|cli\/main\.js|chunks\/[A-Za-z0-9._-]+-[A-Z0-9]{8}\.js)$/,
+  /^gateway\/openapi\/reference\/(openapi\.json|index\.html|viewer-[0-9a-f]+\.(js|css)\.gz|LICENSES\.txt)$/,
   /^docs\/([a-z]+(-[a-z]+)*\/)?[A-Za-z-]+\.md$/,
   /^examples\/shop\/shop\.ts$/,
   /^docs\/images\/console-session\.png$/,
@@ -30,11 +30,10 @@ const allowed = [
 const needed = [
   'cli/hubctl.js',
   'dist/cli/main.js',
-  'dist/core/hub.js',
-  'dist/gateway/server/server.js',
-  'dist/gateway/openapi/reference/index.html',
-  'dist/gateway/openapi/reference/openapi.json',
-  'dist/gateway/openapi/reference/LICENSES.txt',
+  'dist/LICENSES.txt',
+  'gateway/openapi/reference/index.html',
+  'gateway/openapi/reference/openapi.json',
+  'gateway/openapi/reference/LICENSES.txt',
   'dist/console/index.html',
   'dist/console/LICENSES.txt',
   ...referencePageFiles(),
@@ -54,7 +53,7 @@ const MAX_CLIENT_SIZE = 100_000;
 const directory = mkdtempSync(join(tmpdir(), 'hub-package-'));
 const problems = [];
 try {
-  const [hub, client] = makePackages(directory);
+  const [hub, client] = await makePackages(directory);
   for (const { name, files, size, unpackedSize } of [hub, client]) {
     process.stdout.write(`${name}: ${files.length} files, ${size} bytes packed, ${unpackedSize} unpacked\n`);
   }
@@ -66,7 +65,7 @@ try {
     ...checkReadmeSize(hub.size),
     ...checkClient(client),
   );
-  if (!hub.files.some((path) => path.startsWith('dist/core/storage/schema/migrations/')))
+  if (!hub.files.some((path) => /^dist\/chunks\/Migration\d/.test(path)))
     problems.push('missing: the migrations');
   for (const [command, ...args] of [
     ['publint', 'run', hub.tarball, '--strict'],
@@ -131,5 +130,5 @@ function checkReadmeSize(size) {
 /** The script and style of the page at /docs. */
 function referencePageFiles() {
   const page = readFileSync(join(root, 'gateway/openapi/reference/index.html'), 'utf8');
-  return page.match(/viewer-[0-9a-f]+\.(js|css)/g).map((name) => `dist/gateway/openapi/reference/${name}.gz`);
+  return page.match(/viewer-[0-9a-f]+\.(js|css)/g).map((name) => `gateway/openapi/reference/${name}.gz`);
 }

@@ -1,4 +1,4 @@
-// Reads the manifest of a package without the members that only a checkout needs.
+// Reads the manifest of a package without the members that only a checkout needs. The packages contain their dependencies.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -13,6 +13,7 @@ export function publishedManifest(folder = root) {
   const {
     private: _,
     scripts: _s,
+    dependencies: _b,
     devDependencies: _d,
     allowScripts: _a,
     optionalDependencies: all,

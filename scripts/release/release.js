@@ -28,7 +28,7 @@ if (missing.length > 0) {
 
 run('bash', '.ci/run');
 mkdirSync('release', { recursive: true });
-const packages = makePackages('release');
+const packages = await makePackages('release');
 writeFileSync(
   join('release', 'sbom.json'),
   execFileSync(process.execPath, ['scripts/release/sbom.js', '--published']),

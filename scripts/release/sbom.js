@@ -25,9 +25,9 @@ function billIn(directory, words) {
   return found;
 }
 
-/** The published dependencies in the versions of the lock file. `--omit dev` would omit those that tools use too. */
+/** The dependencies that the package contains or installs. `--omit dev` would omit those that tools use too. */
 function ofPackage(words) {
-  const { dependencies, optionalDependencies, ...manifest } = publishedManifest();
+  const { optionalDependencies, ...manifest } = publishedManifest();
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
   const { '': own, ...all } = lock.packages;
   const left = Object.keys(own.optionalDependencies).filter((name) => !(name in optionalDependencies));
@@ -35,6 +35,7 @@ function ofPackage(words) {
     ([path, { dev }]) => dev !== true && !left.includes(path.replace('node_modules/', '')),
   );
   const { devDependencies: _, ...kept } = own;
+  const { dependencies } = own;
   const packages = { '': { ...kept, dependencies, optionalDependencies }, ...Object.fromEntries(brought) };
   const stage = mkdtempSync(join(tmpdir(), 'hub-sbom-'));
   try {

@@ -1,11 +1,13 @@
 // What the files of deploy/ say of the hub, and of each other, is so: settings, ports, users, versions, commands, times.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { DRAIN_SECONDS } from '../../cli/serve/drain.ts';
 import { STOP_MS } from '../../cli/serve/serve-by-workers.ts';
 import { SETTINGS } from '../../cli/serve/setting-table.ts';
 import { readSettings } from '../../cli/serve/settings.ts';
+import { writeProgram } from '../../scripts/release/bundle-program.ts';
 import { unknownToHubctl } from '../docs/known-to-hubctl.ts';
 import {
   compose,
@@ -111,9 +113,13 @@ describe('deploy/ agrees with the hub', () => {
     }
   });
 
-  it('on the files sent to the builder', () => {
+  it('on the files sent to the builder', async () => {
     const sent = contextFiles(readDeploy('Dockerfile.dockerignore'));
-    expect(sent).to.include.members(readJson('tsconfig.build.json').include);
+    const folder = mkdtempSync(join(tmpdir(), 'hub-program-'));
+    const bundled = await writeProgram(folder).finally(() => rmSync(folder, { recursive: true }));
+    const sources = bundled.map((path) => path.split('/')[0]).filter((name) => name !== 'node_modules');
+    expect(sources).to.include.members(['cli', 'core']);
+    expect(sent).to.include.members(sources);
     const maker = readFileSync(join(ROOT, 'scripts/release/build-packages.js'), 'utf8');
     const imported = [...maker.matchAll(/ from '\.\/(.+)'/g)].map(([, name]) => `scripts/release/${name}`);
     expect(imported).to.not.have.length(0);

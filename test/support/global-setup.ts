@@ -1,4 +1,5 @@
 // Mocha runs the setup once before all tests in its main process. It starts the servers that the test files share.
+import { buildProgram } from './hub/bundled-program.ts';
 import { keepFilesInMemory } from './memory-directory.ts';
 import { dropDatabases, prepareTemplate, startPostgres } from './postgres/databases.ts';
 import { findRedis } from './redis/redis.ts';
@@ -8,8 +9,10 @@ let removeFiles: () => Promise<void> = async () => {};
 
 export async function mochaGlobalSetup(): Promise<void> {
   removeFiles = await keepFilesInMemory();
+  const program = buildProgram();
   stops.push(await startPostgres(), await findRedis());
   await prepareTemplate();
+  stops.push(await program);
 }
 
 export async function mochaGlobalTeardown(): Promise<void> {

@@ -18,11 +18,11 @@ import {
 import { withDraft } from '../../../lib/files/draft-file.ts';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
 import { startHub } from '../../support/hub/hub.ts';
-import { spawnHub } from '../../support/hub/hub-process.ts';
+import { HUBCTL, spawnHub } from '../../support/hub/hub-process.ts';
 import { createApp } from '../../support/hub/license.ts';
 import { createDatabase, query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
-import { HUBCTL, hubctl, type Result, start } from '../spawn-hubctl.ts';
+import { hubctl, type Result, start } from '../spawn-hubctl.ts';
 
 const PASSPHRASE = 'correct horse battery staple';
 const RESTORING = `select pid from pg_stat_activity

@@ -13,9 +13,10 @@ import { createProgram } from '../../../cli/program.ts';
 import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import { OfferService } from '../../../gen/hub/order/v1/offer_service_pb.ts';
 import type { TestHub } from '../../support/hub/hub.ts';
+import { HUBCTL } from '../../support/hub/hub-process.ts';
 import { createSession, type Payments, startPayments } from '../../support/hub/payment.ts';
 import { until } from '../../support/until.ts';
-import { ended, HUBCTL, hubctl, MACHINE_PATH } from '../spawn-hubctl.ts';
+import { ended, hubctl, MACHINE_PATH } from '../spawn-hubctl.ts';
 
 const { program } = createProgram(process, await loadCommands());
 const candidates = (...words: string[]) =>

@@ -10,13 +10,14 @@ import { expect } from 'chai';
 import type { DemoReport } from '../../../cli/views/operations/demo.ts';
 import { freePort } from '../../../core/storage/embedded-postgres/free-port.ts';
 import { discard, makeDataDir, postgresRuns } from '../../support/hub/data-dir.ts';
+import { HUBCTL } from '../../support/hub/hub-process.ts';
 import { activate, checkStatus, post } from '../../support/network/rest.ts';
 import { startWebhookReceiver, type WebhookReceiver } from '../../support/network/webhook-receiver.ts';
 import { createDatabase, query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 import { expectPrinted } from '../expect-schema.ts';
 import { hubctlHere } from '../run-here.ts';
-import { HUBCTL, hubctl, start } from '../spawn-hubctl.ts';
+import { hubctl, start } from '../spawn-hubctl.ts';
 
 type Demo = { readonly printed: string; interrupt(): Promise<[code: number | null, printed: string]> };
 

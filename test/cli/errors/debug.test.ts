@@ -2,8 +2,9 @@
 import { spawn } from 'node:child_process';
 import { expect } from 'chai';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
+import { HUBCTL } from '../../support/hub/hub-process.ts';
 import { runHere } from '../run-here.ts';
-import { ended, HUBCTL } from '../spawn-hubctl.ts';
+import { ended } from '../spawn-hubctl.ts';
 
 /** An unhandled rejection in a program that waits for a hub. */
 const CRASH = `data:text/javascript,setTimeout(() => { undefined.member; }, 0);`;

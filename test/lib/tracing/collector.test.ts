@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { isTracingEnabled } from '../../../cli/serve/tracing-enabled.ts';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
-import { type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
+import { HUBCTL_OF_CHECKOUT, type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
 import { startReceiver } from '../../support/otlp/receiver.ts';
 import { createMigratedDatabase } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
@@ -38,7 +38,9 @@ describe('a hub that exports traces', function () {
   it('loads the OpenTelemetry SDK only if traces are exported', async () => {
     const NODE_OPTIONS = `--import ${fileURLToPath(new URL('report-loads.js', import.meta.url))}`;
     const loaded = async (environment: Record<string, string>): Promise<boolean> => {
-      const hub = await start({ NODE_OPTIONS, ...environment });
+      // A bundle does not load the packages by their names.
+      const settings = { HUB_DATA_DIR: dataDir, DATABASE_URL: databaseUrl, NODE_OPTIONS, ...environment };
+      const hub = await spawnHub(settings, undefined, HUBCTL_OF_CHECKOUT);
       await askSome(hub);
       expect(await hub.stop()).to.equal(0);
       expect(hub.lines.join('\n').includes('trace_id')).to.equal(hub.complaints() !== '');

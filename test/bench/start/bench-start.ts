@@ -60,13 +60,13 @@ async function measure(start: Start): Promise<string> {
   return `
 | what | median of ${values.rounds} | least | most | mark |
 |---|---|---|---|---|
-${row('hub ready, external database, ms', ready, '< 1500')}
+${row('hub ready, external database, ms', ready, '< 1000')}
 ${row('resident while idle (RSS), MB', each('rss'), '< 120')}
 ${row('its share of it (PSS), MB', each('pss'), '')}
 ${row('private to it, MB', each('own'), '')}
-${row('`hubctl --help`, ms', help, '< 150')}
-${row('`hubctl app list` at a running hub, ms', command, '< 300')}
-${row('the first since its start, ms', first, '< 300')}
+${row('`hubctl --help`, ms', help, '< 120')}
+${row('`hubctl app list` at a running hub, ms', command, '< 250')}
+${row('the first since its start, ms', first, '< 250')}
 `;
 }
 

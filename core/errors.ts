@@ -134,6 +134,10 @@ export class HubError extends Error {
   }
 }
 
+export function appUnknown(): HubError {
+  return new HubError('app_unknown', 'there is no app with this slug', { field: 'app' });
+}
+
 export function updateMaskInvalid(message: string): HubError {
   return new HubError('update_mask_invalid', message, { field: 'updateMask' });
 }

@@ -1,5 +1,5 @@
 // Lists and searches customers.
-import { HubError } from '../errors.ts';
+import { appUnknown } from '../errors.ts';
 import type { Uuid } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
 import { type Page, type PageRequest, readPage } from '../storage/sql/page.ts';
@@ -43,7 +43,7 @@ async function findAppId(pool: Database['pool'], slug: string): Promise<string> 
   const { rows } = await pool.query<{ id: string }>('select id from app where slug = $1', [slug]);
   const [app] = rows;
   if (app === undefined) {
-    throw new HubError('app_unknown', 'there is no app with this slug', { field: 'app' });
+    throw appUnknown();
   }
   return app.id;
 }

@@ -3,7 +3,7 @@ import { type EntityManager, LockMode, UniqueConstraintViolationException } from
 import type { Actor } from '../../access/caller.ts';
 import { recordChange } from '../../audit/record.ts';
 import type { Clock } from '../../clock.ts';
-import { HubError } from '../../errors.ts';
+import { appUnknown, HubError } from '../../errors.ts';
 import { formatId, newUuid } from '../../ids.ts';
 import { isResourceName } from '../../resource-name.ts';
 import type { Database } from '../../storage/database.ts';
@@ -12,7 +12,6 @@ import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts
 import { type App, AppSchema, type SigningKey, SigningKeySchema } from '../entities.ts';
 import { sealedFor } from '../keys/signing.ts';
 import { generateSigningKey } from '../keys/signing-key.ts';
-import { appUnknown } from './app-slug.ts';
 import { listKeyIds, MAX_LISTED_KEYS } from './list-key-ids.ts';
 
 export type AppWithKeys = { readonly app: App; readonly signingKeys: readonly SigningKey[] };

@@ -1,8 +1,8 @@
 // Public keys of an app: the active one, and all published ones.
 import type { Pool } from 'pg';
+import { appUnknown } from '../../errors.ts';
 import { isResourceName } from '../../resource-name.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
-import { appUnknown } from '../admin/app-slug.ts';
 
 export type PublicKey = { readonly kid: string; readonly publicKeyPem: string };
 

@@ -11,6 +11,7 @@ import { formatId, newUuid, parseId } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import { formatMoney, type Money } from '../money.ts';
 import { driverOf } from '../providers/registry.ts';
+import { sessionUnknown } from '../sessions/find-session.ts';
 import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
 import { sumPendingRefunds } from './read-refunds.ts';
 import type { SyncRefunds } from './sync-refunds.ts';
@@ -51,9 +52,7 @@ export function createCreateRefund(options: CreateRefundOptions): CreateRefund {
         return session && findOrInsert(client, session, parameters, { actor, at: clock() });
       }));
     if (!stored) {
-      throw new HubError('session_unknown', 'there is no charge session with this id', {
-        field: 'sessionId',
-      });
+      throw sessionUnknown();
     }
     if (stored.isNew) {
       await syncRefunds.request(sessionId, busyWaitMs).catch((err) => {

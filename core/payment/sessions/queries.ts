@@ -1,6 +1,5 @@
 // Reads charge sessions for operators and internal services.
 import type { EntityManager, FilterQuery } from '@mikro-orm/postgresql';
-import { HubError } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
 import type { Database } from '../../storage/database.ts';
 import {
@@ -26,6 +25,7 @@ import {
 import { listStatusChanges, type StatusChange } from '../settlement/status-history.ts';
 import { findSlot } from '../slots/admin.ts';
 import { readSessionUsage, type UsageLogWithFees } from '../usage/queries.ts';
+import { sessionUnknown } from './find-session.ts';
 
 export type SessionFilter = {
   readonly slot: string | undefined;
@@ -156,5 +156,5 @@ export async function findSession(em: EntityManager, sessionId: string): Promise
   const id = parseId('chs', sessionId);
   const session = id ? await em.findOne(ChargeSessionSchema, { id }, { populate: ['slot'] }) : null;
   if (session !== null) return session;
-  throw new HubError('session_unknown', 'there is no charge session with this id', { field: 'sessionId' });
+  throw sessionUnknown();
 }

@@ -7,6 +7,7 @@ import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
+import { sessionUnknown } from '../sessions/find-session.ts';
 import { lockSession } from '../sessions/read-sessions.ts';
 import type { VerifySession } from '../verification/request.ts';
 
@@ -35,9 +36,7 @@ export function createReleaseSession(options: ReleaseOptions): ReleaseSession {
     const id = parseId('chs', sessionId);
     const released = id && (await release(pool, { id, sessionId, reason, actor, at: clock() }));
     if (!released) {
-      throw new HubError('session_unknown', 'there is no charge session with this id', {
-        field: 'sessionId',
-      });
+      throw sessionUnknown();
     }
     try {
       await verifySession({ sessionId: id, waitMs: busyWaitMs });

@@ -8,6 +8,7 @@ import { parseId } from '../../ids.ts';
 import type { FindDuplicates } from '../duplicates/find-duplicates.ts';
 import type { VerificationStep } from '../providers/driver.ts';
 import type { SyncRefunds } from '../refunds/sync-refunds.ts';
+import { sessionUnknown } from '../sessions/find-session.ts';
 import { readSession } from '../sessions/read-sessions.ts';
 import type { VerifySession } from './request.ts';
 
@@ -31,9 +32,7 @@ export function createRecheck(options: RecheckOptions) {
     const id = parseId('chs', sessionId);
     const before = id && (await readSession(pool, id));
     if (!before) {
-      throw new HubError('session_unknown', 'there is no charge session with this id', {
-        field: 'sessionId',
-      });
+      throw sessionUnknown();
     }
     // Before the verification: refunds may explain what that reports as a reversal. A provider that does not
     // answer about refunds does not fail the recheck.

@@ -199,7 +199,7 @@ describe('hubctl license', function () {
       [['renew', licenseId, '--app', app, '--by', '1y'], 'not both'],
       [['renew', '--by', '1y'], 'a filter such as --app'],
       [['renew', licenseId], 'Give --by'],
-      [['renew', licenseId, '--by', '1w'], '1y6m'],
+      [['renew', licenseId, '--by', '1h'], '1y6m'],
       [['update', licenseId], 'Give a term to change'],
       [['update', '--app', app, '--seats', '1', '--expected-version', '1'], 'one license'],
       [['suspend', licenseId, '--reason', 'x'], 'Give --yes to suspend'],

@@ -155,7 +155,7 @@ function createRun({ client, app, caller, dryRun, checkLine, now }: RunOptions) 
         throw invalid(`a message may have at most ${MAX_LINES_IN_MESSAGE} licenses`);
       }
       if (lines + licenses.length > MAX_LINES) {
-        throw invalid(`a stream may have at most ${MAX_LINES} licenses: import the rest with another call`);
+        throw invalid(`an import may have at most ${MAX_LINES} licenses: split it, and import each part`);
       }
       const rows: ImportRow[] = [];
       for (const license of licenses) {

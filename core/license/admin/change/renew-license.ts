@@ -27,9 +27,11 @@ export function renewedTerms(
   if (terms.beginsLater) throw refuse('the validity of this license begins at its first activation');
   if (expiresAt === null) throw refuse('this license never expires');
   const renewed = renewedExpiry(expiresAt, extension, now);
+  if (renewed <= now) throw refuse('this time has passed: renew the license to a time in the future');
   if (renewed < expiresAt) {
+    const until = expiresAt.toISOString();
     throw refuse(
-      `the license is valid until ${expiresAt.toISOString()} already: change its expiry to shorten it`,
+      `the license is valid for longer, until ${until}: to shorten it, update the license with a new expiry`,
     );
   }
   checkExpiry(renewed, { graceDays: terms.graceDays, now }, field);

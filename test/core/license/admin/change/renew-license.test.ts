@@ -1,3 +1,4 @@
+import { ConnectError } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { startHub, type TestHub } from '../../../../support/hub/hub.ts';
 import { issueLicense } from '../../../../support/hub/license.ts';
@@ -54,6 +55,25 @@ describe('RenewLicense', () => {
     expect(
       await refusalCode(hub.admin.renewLicense({ licenseId: ended, ...to('2026-05-01T00:00:00Z') })),
     ).to.equal('expiry_invalid');
+  });
+
+  it('says that a time has passed, or that the license is valid for longer', async () => {
+    const licenseId = await issue('2026-02-01T00:00:00Z');
+    const messageOf = (time: string) =>
+      hub.admin.renewLicense({ licenseId, ...to(time) }).then(
+        () => 'renewed',
+        (error) => ConnectError.from(error).rawMessage,
+      );
+    expect(await messageOf('2026-01-31T13:00:00Z')).to.equal(
+      'the license is valid for longer, until 2026-02-01T00:00:00.000Z: ' +
+        'to shorten it, update the license with a new expiry',
+    );
+    now = new Date('2026-06-15T08:00:00.000Z');
+    for (const time of ['2026-01-15T00:00:00Z', '2026-05-01T00:00:00Z', '2026-06-15T08:00:00Z']) {
+      expect(await messageOf(time)).to.equal(
+        'this time has passed: renew the license to a time in the future',
+      );
+    }
   });
 
   it('refuses what it cannot extend', async () => {

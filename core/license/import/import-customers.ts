@@ -18,11 +18,14 @@ export type CustomerIds = {
 
 /**
  * An external reference identifies a customer; without one the email does, without regard to case; without
- * both the name, of a customer without an email. Existing customers are never changed.
+ * both the name, of a customer without an email. Existing customers are never changed. A row without a
+ * reference also finds a customer that an earlier row of the import creates, or a row of the same message.
  */
 export function createImportCustomers({ client, now, amongApps }: ImportCustomersOptions) {
   /** Ids by identity. Null for a customer that was not created, because the import stores nothing. */
   const known = new Map<string, string | null>();
+  /** The identity of each new customer with a reference, by the identity that it has without the reference. */
+  const referenced = new Map<string, string>();
   let created = 0;
 
   return {
@@ -41,10 +44,13 @@ export function createImportCustomers({ client, now, amongApps }: ImportCustomer
         known.set(identity, id);
         wanted.delete(identity);
       }
+      const same = sameAsReferenced(wanted, referenced);
+      for (const identity of same.keys()) wanted.delete(identity);
       created += wanted.size;
       const missing = [...wanted.values()];
       const taken = store ? await insertCustomers(client, missing, now, known) : [];
       if (!store) for (const { identity } of missing) known.set(identity, null);
+      for (const [identity, other] of same) known.set(identity, known.get(other) ?? null);
       return {
         ids: rows.map(({ customer }) => (customer && known.get(identityOf(customer))) ?? null),
         errors: taken.map(({ line }) => ({
@@ -62,6 +68,30 @@ type Wanted = ImportedCustomer & { readonly identity: string; readonly line: num
 function identityOf({ ref, email, name }: ImportedCustomer): string {
   if (ref !== '') return `ref ${ref}`;
   return email === '' ? `name ${name}` : `email ${email.toLowerCase()}`;
+}
+
+/**
+ * Adds the missing customers with a reference to `referenced`. Returns, for each of the others that is the
+ * same person as one with a reference, the identities of both.
+ */
+function sameAsReferenced(
+  missing: ReadonlyMap<string, Wanted>,
+  referenced: Map<string, string>,
+): Map<string, string> {
+  for (const { identity, ref, email, name } of missing.values()) {
+    const unreferenced = identityOf({ ref: '', email, name: nameOf({ ref, email, name }) });
+    if (ref !== '' && !referenced.has(unreferenced)) referenced.set(unreferenced, identity);
+  }
+  return new Map(
+    [...missing.keys()].flatMap((identity) => {
+      const other = referenced.get(identity);
+      return other === undefined ? [] : [[identity, other] as const];
+    }),
+  );
+}
+
+function nameOf({ ref, email, name }: ImportedCustomer): string {
+  return name || email || ref;
 }
 
 async function findCustomers(
@@ -132,13 +162,7 @@ async function insertCustomers(
              from inserted having count(*) > 0
            )
            select id from inserted`,
-    values: [
-      ids,
-      missing.map(({ name, email, ref }) => name || email || ref),
-      missing.map(({ email }) => email),
-      missing.map(({ ref }) => ref),
-      now,
-    ],
+    values: [ids, missing.map(nameOf), missing.map(({ email }) => email), missing.map(({ ref }) => ref), now],
   });
   const inserted = new Set(rows.map(({ id }) => id));
   return missing.filter(({ identity }, place) => {

@@ -152,6 +152,40 @@ describe('import of licenses', () => {
     ]);
   });
 
+  it('creates one customer for rows with a reference and rows with its email or name only', async () => {
+    const email = `grace@${app}.example`;
+    const lines = [
+      { customerEmail: email, customer: 'Grace' },
+      { customerRef: `${app}-1`, customerEmail: email.toUpperCase(), customer: 'Grace Hopper' },
+      { customerEmail: email },
+      { customerRef: `${app}-2`, customer: `Bob ${app}` },
+      { customer: `Bob ${app}` },
+    ].map((customer, n) => ({ licenseKey: `SAME-PERSON-${app}-${n}`.toUpperCase(), ...customer }));
+    const later = { licenseKey: `SAME-PERSON-${app}-LATER`.toUpperCase(), customerEmail: email };
+    const messages = (dryRun: boolean) =>
+      stream([{ app, dryRun }, { licenses: lines }, { licenses: [later] }]);
+    for (const dryRun of [true, false]) {
+      const result = await hub.admin.importLicenses(messages(dryRun));
+      expect(result, `dry run: ${dryRun}`).to.deep.include({ imported: 6, customersCreated: 2, errors: [] });
+    }
+    const { licenses } = await hub.admin.listLicenses({ app });
+    expect(licenses.map(({ customer }) => customer).reverse()).to.deep.equal([
+      ...Array(3).fill('Grace Hopper'),
+      ...Array(2).fill(`Bob ${app}`),
+      'Grace Hopper',
+    ]);
+  });
+
+  it('says how to import more than 100000 licenses', async () => {
+    // Each line is wrong, so that the hub looks at few of them.
+    const licenses = Array.from({ length: 1_000 }, () => ({ licenseKey: '-' }));
+    const messages = [{ app }, ...Array(100).fill({ licenses }), { licenses: [{ licenseKey: '-' }] }];
+    const error = await hub.admin.importLicenses(stream(messages)).catch(ConnectError.from);
+    expect(error).to.include({
+      rawMessage: 'an import may have at most 100000 licenses: split it, and import each part',
+    });
+  });
+
   it('reports the errors by line and imports nothing', async () => {
     await importLines([{ licenseKey: 'TAKEN-KEY-OF-SOMEBODY' }], { app: await createApp(hub.admin) });
     const result = await importLines([

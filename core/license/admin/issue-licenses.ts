@@ -143,7 +143,7 @@ function issueFacts(issued: readonly LicenseKeyRow[], terms: NewTerms, customerI
     ...(first && last && { first: formatId('lic', first.id), last: formatId('lic', last.id) }),
     ...others,
     limitProfile: limitProfile?.name ?? null,
-    metadata: Object.keys(metadata),
+    metadata: Object.keys(metadata).sort(),
     customerId: customerId && formatId('cus', customerId),
   };
 }

@@ -115,12 +115,16 @@ function checkVersion({ termsVersion }: LockedLicense, expected: number | undefi
   );
 }
 
-/** The members that differ, before and after, as the audit log shows them. */
+/** The members that differ, before and after, as the audit log shows them: of metadata the names only. */
 function differences(before: ChangeableTerms, after: ChangeableTerms): [object, object] {
   const [was, is] = [factsOf(before), factsOf(after)];
   const changed = Object.keys(is).filter((name) => !isDeepStrictEqual(was[name], is[name]));
-  const pick = (facts: typeof was) => Object.fromEntries(changed.map((name) => [name, facts[name]]));
-  return [pick(was), pick(is)];
+  const pick = (terms: ChangeableTerms) => {
+    // A value of metadata may be personal, and could not be erased.
+    const facts = { ...factsOf(terms), metadata: Object.keys(terms.metadata).sort() };
+    return Object.fromEntries(Object.entries(facts).filter(([name]) => changed.includes(name)));
+  };
+  return [pick(before), pick(after)];
 }
 
 function factsOf({

@@ -149,4 +149,32 @@ describe('UpdateLicense', () => {
     ];
     expect(entries).to.deep.equal([{ action: 'license.update', before, after }]);
   });
+
+  it('records only the names of metadata, as an issue does', async () => {
+    const { licenseId } = await issueLicense(hub.admin, { metadata: { owner: 'Ada Lovelace' } });
+    await hub.admin.updateLicense({ licenseId, setMetadata: { owner: 'Grace Hopper', order: '17' } });
+    await hub.admin.updateLicense({ licenseId, setMetadata: { owner: 'Alan Turing' } });
+    await hub.admin.updateLicense({ licenseId, removeMetadata: ['owner'] });
+    const entries = await query<{ before: object; after: object }>(
+      hub.databaseUrl,
+      'select before, after from audit_entry where subject = $1 order by id',
+      [licenseId],
+    );
+    expect(entries).to.deep.equal([
+      {
+        before: { metadata: ['owner'], termsVersion: 1 },
+        after: { metadata: ['order', 'owner'], termsVersion: 2 },
+      },
+      {
+        before: { metadata: ['order', 'owner'], termsVersion: 2 },
+        after: { metadata: ['order', 'owner'], termsVersion: 3 },
+      },
+      {
+        before: { metadata: ['order', 'owner'], termsVersion: 3 },
+        after: { metadata: ['order'], termsVersion: 4 },
+      },
+    ]);
+    const all = await query(hub.databaseUrl, 'select before, after, detail from audit_entry');
+    expect(JSON.stringify(all)).not.to.match(/Lovelace|Hopper|Turing/);
+  });
 });

@@ -10,7 +10,7 @@ import { codeOf, messageOf } from '../../../lib/caught-error.ts';
 import { unlessAborted, withDeadline } from '../../../lib/net/deadline.ts';
 import type { Secret } from '../../secret.ts';
 import type { Content } from '../content/values.ts';
-import { withoutAddresses } from './redact.ts';
+import { type Recipient, withoutRecipient } from './redact.ts';
 import { isMailAddress, type MailFrom, parseSmtpUrl } from './smtp-address.ts';
 
 export type MailConfig = {
@@ -22,12 +22,12 @@ export type MailConfig = {
 };
 
 export type OutgoingMail = Content & {
-  readonly to: { readonly name: string; readonly address: string };
+  readonly to: Recipient;
   /** Without angle brackets. */
   readonly messageId: string;
 };
 
-/** Texts contain no email address. */
+/** Texts contain no email address, and not the name of the recipient. */
 export type SendResult =
   | { readonly kind: 'sent'; readonly response: string }
   /** Another attempt may succeed. */
@@ -101,10 +101,10 @@ export function createMailer({ config, timeoutMs = SEND_TIMEOUT_MS, signal }: Ma
             signal: ending,
           }),
         );
-        return { kind: 'sent', response: shorten(withoutAddresses(info.response, to.address)) };
+        return { kind: 'sent', response: shorten(withoutRecipient(info.response, to)) };
       } catch (error) {
         if (signal?.aborted) return { kind: 'aborted' };
-        return failureOf(error, to.address, limitMs);
+        return failureOf(error, to, limitMs);
       }
     },
 
@@ -113,7 +113,7 @@ export function createMailer({ config, timeoutMs = SEND_TIMEOUT_MS, signal }: Ma
       try {
         await withDeadline(timeoutMs, signal, (ending) => unlessAborted(opened.verify(), ending));
       } catch (error) {
-        const { problem, response } = failureOf(error, '', timeoutMs);
+        const { problem, response } = failureOf(error, { name: '', address: '' }, timeoutMs);
         throw new Error(response === '' ? problem : `${problem}: ${response}`);
       }
     },
@@ -160,13 +160,13 @@ type Failure = Extract<SendResult, { kind: 'deferred' | 'refused' }>;
  */
 const ABOUT_MAIL: readonly unknown[] = ['EENVELOPE', 'EMESSAGE'];
 
-function failureOf(error: unknown, address: string, timeoutMs: number): Failure {
+function failureOf(error: unknown, to: Recipient, timeoutMs: number): Failure {
   const { response = '', responseCode = 0 } = error as Partial<NodemailerError>;
   const isPermanent = responseCode >= 500 && ABOUT_MAIL.includes(codeOf(error));
   return {
     kind: isPermanent ? 'refused' : 'deferred',
     problem: reasonOf(error, responseCode, timeoutMs),
-    response: shorten(withoutAddresses(String(response), address)),
+    response: shorten(withoutRecipient(String(response), to)),
   };
 }
 

@@ -94,7 +94,8 @@ export type Mail = Message<"hub.mail.v1.Mail"> & {
   problem: string;
 
   /**
-   * The answer of the mail server to the last attempt, without email addresses; empty without an answer.
+   * The answer of the mail server to the last attempt, without email addresses and the name of the recipient; empty
+   * without an answer.
    *
    * @generated from field: string smtp_response = 11;
    */

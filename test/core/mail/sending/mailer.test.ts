@@ -133,6 +133,24 @@ describe('a mailer', function () {
     expect(server.mails).to.have.length(1);
   });
 
+  it('keeps no name of the recipient from the answer of a server', async () => {
+    const server = await start();
+    const mailer = mailerTo(`smtp://127.0.0.1:${server.port}`);
+    const answers: [name: string, message: string, kept: string][] = [
+      ['Ada Lovelace', 'no box of ADA LOVELACE; Lovelace, lovelaces', 'no box of [name]; [name], lovelaces'],
+      ['Ann (1+1)', 'cannot reach ann (1+1)', 'cannot reach [name]'],
+      ['A B', 'a b is a box', '[name] is a box'],
+      ['\u674e\u660e', 'no: \u6ca1\u6709\u674e\u660e\u3002', 'no: \u6ca1\u6709[name]\u3002'],
+      ['\u674e\u660e', 'bad header To: =?UTF-8?B?5p2O5piO?=', 'bad header To: [name]'],
+      ['', 'no such box', 'no such box'],
+    ];
+    for (const [name, message, kept] of answers) {
+      server.refuse('recipient', { code: 550, message });
+      const result = await mailer.send({ ...MAIL, to: { name, address: 'grace@example.com' } });
+      expect(result, name).to.include({ kind: 'refused', response: `550 ${kept}` });
+    }
+  });
+
   it('gives up on a server that does not answer, and continues with others', async () => {
     const sockets: Socket[] = [];
     const hanging: Server = createServer((socket) => {

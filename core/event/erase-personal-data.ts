@@ -5,8 +5,9 @@ import { takeLock } from '../storage/hub-lock.ts';
 
 /**
  * Erases the stored data of the customer's events, and the answers of endpoints, which may repeat the data.
- * Later deliveries contain the erased object. A request in progress is not aborted, but its claim is lost:
- * the answer is not stored, and the event is delivered again.
+ * Later deliveries contain the erased object. Claims are lost: a delivery that a hub has read but not yet
+ * attempted is not sent. A request in progress is not aborted; its answer is not stored, and the event is
+ * delivered again.
  */
 export const eraseEvents: ErasePersonalData = async (client, { id, emails }) => {
   // The transaction that numbers events reads objects before it stores them. Wait for its end.

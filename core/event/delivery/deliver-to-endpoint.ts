@@ -16,6 +16,8 @@ export type DeliverOptions = AttemptOptions & {
   readonly pool: Pool;
   readonly payloadsOf: (events: readonly ClaimedDelivery[], includeKeys: boolean) => Promise<string[]>;
   readonly finish: (finished: FinishedDelivery) => Promise<void>;
+  /** Whether the claim is still held. */
+  readonly isHeld: (delivery: ClaimedDelivery) => Promise<boolean>;
   /** Disables an endpoint with this UUID. */
   readonly disable: (endpointId: string, disabling: Disabling) => Promise<void>;
   /** Whether the hub is stopping. */
@@ -31,7 +33,7 @@ const MAX_AGE_MS = 1_000;
 
 /**
  * Claims due deliveries and attempts each once. If the hub stops, or if the endpoint is changed, disabled or
- * removed, releases the other claims. Returns whether more deliveries may be due.
+ * removed, releases the other claims. Does not attempt deliveries whose claim is lost. Returns whether more deliveries may be due.
  */
 export async function deliverToEndpoint(options: DeliverOptions, endpoint: DueEndpoint): Promise<boolean> {
   const { pool, clock, isStopped } = options;
@@ -45,6 +47,7 @@ export async function deliverToEndpoint(options: DeliverOptions, endpoint: DueEn
     const attemptEach = async (): Promise<void> => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
         if (isStopped() || disabling !== undefined || !(await isUnchanged())) return;
+        if (!(await options.isHeld(next.delivery))) continue;
         const result = await attemptDelivery(options, endpoint, next);
         // The hub may have aborted the attempt.
         if (isStopped() && result.state !== 'delivered') return;

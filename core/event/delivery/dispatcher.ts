@@ -5,9 +5,16 @@ import type { Task } from '../../../lib/metrics/tasks.ts';
 import { formatId } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
 import { type DeliverOptions, deliverToEndpoint } from './deliver-to-endpoint.ts';
-import { type DueEndpoint, type FinishedDelivery, findDueEndpoints, finishDeliveries } from './queue.ts';
+import {
+  areHeld,
+  type ClaimedDelivery,
+  type DueEndpoint,
+  type FinishedDelivery,
+  findDueEndpoints,
+  finishDeliveries,
+} from './queue.ts';
 
-export type DispatcherOptions = Omit<DeliverOptions, 'finish' | 'isStopped'> & {
+export type DispatcherOptions = Omit<DeliverOptions, 'finish' | 'isHeld' | 'isStopped'> & {
   /** Aborts attempts in progress. */
   readonly abortAttempts: AbortController;
   readonly logger: Logger;
@@ -38,9 +45,15 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     },
   });
 
+  const isHeld = createBatcher<ClaimedDelivery, boolean>({
+    maxSize: 128,
+    maxInFlight: 2,
+    run: (deliveries) => areHeld(pool, deliveries),
+  });
+
   const start = (endpoint: DueEndpoint): void => {
     endpoints.add(endpoint.id);
-    const delivering = deliverToEndpoint({ ...options, finish, isStopped: () => stopped }, endpoint)
+    const delivering = deliverToEndpoint({ ...options, finish, isHeld, isStopped: () => stopped }, endpoint)
       .catch((err) => {
         logger.warn({ err, endpointId: formatId('whe', endpoint.id) }, 'cannot deliver events');
         return false;

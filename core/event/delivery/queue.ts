@@ -177,6 +177,31 @@ export async function finishDeliveries(pool: Pool, finished: readonly FinishedDe
   });
 }
 
+/**
+ * Returns whether each claim is still held. An erasure and a replay end claims: what was read with the claim
+ * must not be sent then.
+ */
+export async function areHeld(pool: Pool, claims: readonly ClaimedDelivery[]): Promise<boolean[]> {
+  const { rows } = await pool.query<{ held: boolean }>({
+    name: 'held_claims',
+    // event_delivery_pkey. OFFSET 0 keeps the order of the joins.
+    text: `select d.held is not null as held
+           from unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) with ordinality
+             as t (event_id, endpoint_id, claimed_until, place)
+           left join lateral (
+             select true as held from event_delivery
+             where event_id = t.event_id and endpoint_id = t.endpoint_id and state = 'pending'
+               and next_attempt_at = t.claimed_until offset 0) d on true
+           order by t.place`,
+    values: [
+      claims.map(({ eventId }) => eventId),
+      claims.map(({ endpointId }) => endpointId),
+      claims.map(({ claimedUntil }) => claimedUntil),
+    ],
+  });
+  return rows.map(({ held }) => held);
+}
+
 /** Releases claims, so that any hub can deliver at once. */
 export async function releaseClaims(
   pool: Pool,

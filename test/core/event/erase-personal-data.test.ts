@@ -1,6 +1,7 @@
 import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import pg from 'pg';
+import { parseId } from '../../../core/ids.ts';
 import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
 import { type Delivery, DeliveryState } from '../../../gen/hub/event/v1/event_pb.ts';
 import { type Canaries, createCanaries, dumpOf } from '../../support/hub/canaries.ts';
@@ -125,6 +126,49 @@ describe('the events of an erased customer', function () {
     expect(last?.event.data).to.include({ customerId, name: '' });
     expect(last?.event.data['erasedAt']).to.be.a('string');
     expect(canaries.found(last?.body ?? '')).to.deep.equal([]);
+  });
+
+  it('are not sent from a claim that a hub made before the erasure', async () => {
+    const answers: (() => void)[] = [];
+    receiver.answer = (_request, response) => void answers.push(() => response.writeHead(204).end());
+    const { endpointId } = await addEndpoint(events, receiver.url, { events: ['customer.*'] });
+    const { databaseUrl } = payments.hub;
+    const customers = createClient(CustomerService, payments.hub.transport);
+    // The hub numbers and claims all of them at once, and attempts a part at a time.
+    const blocker = new pg.Client({ connectionString: databaseUrl });
+    await blocker.connect();
+    let customerId = '';
+    try {
+      await blocker.query(`begin; select from hub_lock where name = 'event_counter' for update`);
+      for (let n = 0; n < 20; n++) await customers.createCustomer({ name: `other ${n}` });
+      ({ customerId } = await createCustomer());
+      await blocker.query('commit');
+    } finally {
+      await blocker.end();
+    }
+    await until(() => answers.length >= 16, 'as many deliveries as may are in progress');
+    const claimed = await query(
+      databaseUrl,
+      `select d.attempts from event_delivery d join event e on e.id = d.event_id
+       where d.state = 'pending' and d.next_attempt_at > now() + interval '30 seconds' and e.object_id = $1`,
+      [parseId('cus', customerId)],
+    );
+    expect(claimed, 'the delivery is claimed').to.deep.equal([{ attempts: 0 }]);
+    await erase(customerId);
+    receiver.answer = () => 204;
+    for (const answer of answers) answer();
+    const [, erased] = await eventsOf(events, customerId, 2);
+    const isDelivered = ({ state }: Delivery) => state === DeliveryState.DELIVERED;
+    await untilDelivery(
+      events,
+      { eventId: erased?.eventId ?? '', endpointId },
+      isDelivered,
+      'it is delivered',
+    );
+    expect(canaries.found(receiver.received.map(({ body }) => body).join())).to.deep.equal([]);
+    expect(receiver.received.filter(({ event }) => event.data['customerId'] === customerId)).to.have.length(
+      1,
+    );
   });
 
   it('contain none of the erased values if an endpoint answers after the erasure', async () => {

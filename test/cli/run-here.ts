@@ -33,7 +33,8 @@ export function hubctlHere(words: readonly string[], env: Record<string, string>
 }
 let last: Promise<unknown> = Promise.resolve();
 
-async function printedBy(words: readonly string[]): Promise<Printed> {
+/** With the environment and the folder of this process. */
+export async function printedBy(words: readonly string[]): Promise<Printed> {
   const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
   const printed = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {

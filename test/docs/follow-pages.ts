@@ -34,7 +34,7 @@ export function followPages(isIncluded: (path: string) => boolean): void {
       };
       const outcomes = await demo.follow(
         followed.map(({ command }) => command),
-        { stand, skipsNpx: path !== 'README.md' },
+        { stand, inProcess: path !== 'README.md' },
       );
       followed.forEach(({ command, output }, index) => {
         const outcome = outcomes[index];

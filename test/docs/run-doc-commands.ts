@@ -12,6 +12,7 @@ import { freePort } from '../../core/storage/embedded-postgres/free-port.ts';
 import { discard } from '../support/hub/data-dir.ts';
 import { HUBCTL } from '../support/hub/hub-process.ts';
 import { createMigratedDatabase } from '../support/postgres/databases.ts';
+import { serveHubctl } from './in-process-hubctl.ts';
 import { ROOT } from './markdown.ts';
 
 export type Step = { readonly command: string; readonly output: string };
@@ -21,8 +22,8 @@ export type Outcome = { readonly output: string; readonly code: number; readonly
 export type FollowOptions = {
   /** Texts that the commands contain, and what replaces them. */
   readonly stand?: Readonly<Record<string, string>>;
-  /** Runs `npx hubctl` without npx. */
-  readonly skipsNpx?: boolean;
+  /** Runs `hubctl` and `npx hubctl` in the process of the tests where that prints the same. */
+  readonly inProcess?: boolean;
 };
 
 export type Demo = {
@@ -45,6 +46,9 @@ export function steps(block: string): Step[] {
 const MARK = '@@';
 /** Those of hubs that a page starts itself. */
 const FREE_PORTS = [5199, 5200, 5299, 5300];
+
+/** The first command by npx runs npx. */
+const FIRST_BY_NPX = 'npx() { [ ! -e .npx ] || { "$@"; return; }; : > .npx; command npx "$@"; }';
 
 /** @param databaseUrl the demo's database. By default the demo creates a PostgreSQL cluster. */
 export async function startDemo(databaseUrl?: string): Promise<Demo> {
@@ -70,8 +74,9 @@ export async function startDemo(databaseUrl?: string): Promise<Demo> {
   const portOf = (url: string): string => new URL(url).port;
 
   return {
-    async follow(commands, { stand = {}, skipsNpx = false } = {}) {
+    async follow(commands, { stand = {}, inProcess = false } = {}) {
       const place = await makeCheckout(dataDir);
+      const hubctl = inProcess ? await serveHubctl() : undefined;
       const ports: Record<string, string> = {
         5097: portOf(shop),
         5098: portOf(simulator),
@@ -85,8 +90,8 @@ export async function startDemo(databaseUrl?: string): Promise<Demo> {
           .replace(/\b5\d{3}\b/g, (port) => ports[port] ?? port);
       const mark = `{ code=$?; printf '\\n${MARK}%d\\n' $code; printf '\\n${MARK}\\n' >&2; }`;
       const script = [
-        // npx takes longer than most commands. README.md runs the real one.
-        ...(skipsNpx ? ['npx() { "$@"; }'] : []),
+        // npx and the start of hubctl take longer than most commands.
+        ...(hubctl === undefined ? [FIRST_BY_NPX] : [hubctl.definition, 'npx() { "$@"; }']),
         `trap 'kill $(jobs -p) 2> /dev/null; wait' EXIT`, // a page that fails half-way leaves no hub behind
         ...commands.map((command) => `${actual(command)}\n${mark}`),
       ].join('\n');
@@ -101,6 +106,7 @@ export async function startDemo(databaseUrl?: string): Promise<Demo> {
         },
       });
       const [output, complaints] = await Promise.all([text(shell.stdout), text(shell.stderr)]);
+      hubctl?.close();
       await tidy(place);
       const complained = complaints.split(`\n${MARK}\n`);
       const outcomes = [...output.matchAll(/(.*?)\n@@(\d+)\n/gs)].map(([, said = '', code], index) => ({
@@ -125,7 +131,7 @@ export async function startDemo(databaseUrl?: string): Promise<Demo> {
 export async function onDemo(commands: readonly string[]): Promise<Outcome[]> {
   const demo = await startDemo(await createMigratedDatabase());
   try {
-    return await demo.follow(commands, { skipsNpx: true });
+    return await demo.follow(commands, { inProcess: true });
   } finally {
     await demo.stop();
   }

@@ -12,9 +12,9 @@ import { type Balancer, startBalancer } from '../../support/network/balancer.ts'
 import { createMigratedDatabase } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 
-const CLIENTS = 16;
+const CLIENTS = 8;
 /** Keeps requests under way at all times, and leaves the processor to the hubs that start. */
-const PAUSE_MS = 10;
+const PAUSE_MS = 25;
 const ROUNDS = 2;
 /** The short form kills each core once. */
 const KILLS = IS_LONG ? 4 : 2;

@@ -102,6 +102,7 @@ export async function startDemo(databaseUrl?: string): Promise<Demo> {
           ...process.env,
           PATH: [join(place, 'bin'), dirname(process.execPath), process.env['PATH']].join(':'),
           HUB_DRAIN_SECONDS: '0', // no load balancer sends requests
+          HUB_RPC_PORT: '0', // for hubs whose page names no port; the machine may have a hub on the usual one
           XDG_CONFIG_HOME: join(place, 'config'), // no context of whoever runs the tests
         },
       });

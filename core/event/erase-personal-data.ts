@@ -15,7 +15,7 @@ export const eraseEvents: ErasePersonalData = async (client, { id, emails }) => 
   const { rows } = await client.query<{ events: number }>({
     name: 'erase_events',
     // event_data_customer_idx, license_customer_idx, charge_session_customer_email_idx,
-    // purchase_customer_idx, callback_session_idx, event_object_idx, event_data_pkey, event_delivery_pkey.
+    // purchase_customer_idx, callback_session_idx, refund_session_idx, event_object_idx, event_data_pkey, event_delivery_pkey.
     // OFFSET 0 keeps the order of the joins.
     text: `with objects as (
              select $1::uuid as id
@@ -28,7 +28,9 @@ export const eraseEvents: ErasePersonalData = async (client, { id, emails }) => 
               select id from own
               union all
               select c.id from own cross join lateral (
-                select id from callback where session_id = own.id offset 0) c)
+                select id from callback where session_id = own.id
+                union all
+                select id from refund where session_id = own.id offset 0) c)
            ), found as materialized (
              select event_id as id from event_data where customer_id = $1
              union

@@ -1,4 +1,4 @@
-// Erases what charge sessions, callbacks and provider calls contain about a customer. Money stays.
+// Erases what charge sessions, refunds, callbacks and provider calls contain about a customer. Money stays.
 import type { PoolClient } from 'pg';
 import type { ErasedCustomer, ErasePersonalData } from '../customer/erase.ts';
 import { QUEUE } from './callbacks/job-queue.ts';
@@ -19,6 +19,7 @@ export const erasePayments: ErasePersonalData = async (client, customer) => {
   await eraseSessions(client, ids, values);
   const callbacks = await eraseCallbacks(client, ids, values);
   await eraseVerifications(client, ids, values);
+  await eraseRefunds(client, ids, values);
   return { sessions: ids.length, callbacks };
 };
 
@@ -108,6 +109,23 @@ async function eraseVerifications(
     // verification_session_idx
     text: `update verification set detail = '${ERASED}'
            where session_id = any($1) and ${contains('detail', '$2')}`,
+    values: [ids, values],
+  });
+}
+
+/** Erases the texts of providers. The reasons and resolutions of operators stay. */
+async function eraseRefunds(
+  client: PoolClient,
+  ids: readonly string[],
+  values: readonly string[],
+): Promise<void> {
+  const erased = (column: string): string =>
+    `${column} = case when ${contains(column, '$2')} then '${ERASED}' else ${column} end`;
+  await client.query({
+    name: 'erase_refunds',
+    // refund_session_idx
+    text: `update refund set ${erased('state_reason')}, ${erased('review_reason')}
+           where session_id = any($1) and ${contains("state_reason || ' ' || review_reason", '$2')}`,
     values: [ids, values],
   });
 }

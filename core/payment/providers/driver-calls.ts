@@ -1,5 +1,5 @@
 // The calls of drivers: reads the JSON answers of providers, records each call with its result and duration,
-// and redacts the slot's secrets, and the customer of a checkout, from these records, and from the driver's
+// and redacts the slot's secrets, and the customer of a checkout or refund, from these records, and from the driver's
 // errors and verdicts, even if the provider repeats them.
 import { type Money, MoneyError, parseMoney } from '../money.ts';
 import {
@@ -79,7 +79,8 @@ async function withRedaction<T>(
   work: (access: ProviderAccess, redact: (text: string) => string) => Promise<T>,
   personal: readonly string[] = [],
 ): Promise<T> {
-  const secrets = new Set([...Object.values(access.credentials.reveal()), ...personal].flatMap(spellings));
+  const persons = [...personal, ...(access.personal ?? []).filter(isLong)];
+  const secrets = new Set([...Object.values(access.credentials.reveal()), ...persons].flatMap(spellings));
   const learn = (token: string): string => {
     for (const spelling of spellings(token)) secrets.add(spelling);
     return token;

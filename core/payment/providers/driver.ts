@@ -157,6 +157,8 @@ export type ProviderAccess = {
   readonly clock: Clock;
   /** Records a call to the provider. Details contain no secrets. */
   readonly observe: (step: VerificationStep) => void;
+  /** Texts that identify the customer. They are redacted like secrets. Default: none. */
+  readonly personal?: readonly string[];
 };
 
 export type ProviderRequest = {

@@ -82,13 +82,25 @@ function isUnrequested({ origin, state, requestedAt }: StoredRefund): boolean {
 
 /** Undefined if the hub cannot refund payments of the gateway. */
 async function openProvider(
-  { providers }: SyncOptions,
-  { session: { slotId }, limitHttp }: VerificationLease,
+  { pool, providers }: SyncOptions,
+  { session: { id, slotId }, limitHttp }: VerificationLease,
 ): Promise<OpenedProvider | undefined> {
   const steps: VerificationStep[] = [];
   const { driver, access } = await providers.forSlot(slotId, (step) => steps.push(step));
   if (driver.refunds === undefined) return undefined;
-  return { refunds: driver.refunds, access: { ...access, http: limitHttp(access.http) }, steps };
+  // A provider may repeat the customer in a refusal, which becomes part of the audit log.
+  const personal = await readPersonalValues(pool, id);
+  return { refunds: driver.refunds, access: { ...access, personal, http: limitHttp(access.http) }, steps };
+}
+
+async function readPersonalValues(pool: Pool, sessionId: string): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ customer: Readonly<Record<string, string>> }>({
+    name: 'customer_of_session',
+    // charge_session_pkey
+    text: 'select customer from charge_session where id = $1',
+    values: [sessionId],
+  });
+  return rows.flatMap(({ customer }) => Object.values(customer));
 }
 
 async function findRefunds(

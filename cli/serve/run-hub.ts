@@ -17,6 +17,7 @@ import { createFallbackCount } from '../../lib/net/limit-metrics.ts';
 import { clientKey } from '../../lib/net/proxies.ts';
 import { packageVersion } from '../version.ts';
 import { consoleFiles } from './console-files.ts';
+import { createCoreAccessCheck } from './core-access.ts';
 import { coreTransport, openCore } from './core-transport.ts';
 import { type Addresses, hubFile } from './hub-file.ts';
 import type { LogOutput } from './log-output.ts';
@@ -216,8 +217,10 @@ async function startGateway(
   settings: Settings,
   { inProcess, redis, logger, metrics, availability }: GatewayParts,
 ) {
+  const transport = inProcess ?? (await openCore(settings));
   const { server, close } = createGateway({
-    transport: inProcess ?? (await openCore(settings)),
+    transport,
+    checkAccess: inProcess ? undefined : createCoreAccessCheck(settings, transport, logger),
     // In this process, a read in progress will finish.
     abandonsReads: inProcess === undefined,
     logger,

@@ -7,10 +7,14 @@ import type { Operation } from './operation.ts';
 import type { Route, RouteResponse } from './routes.ts';
 
 /**
- * `/healthz` and `/readyz`. Readiness calls grpc.health.v1.Health through `transport`, and fails while
- * requests are shed or the hub drains. The probes are not rate-limited, so concurrent ones share one check.
+ * `/healthz` and `/readyz`. Readiness calls grpc.health.v1.Health through `transport`, and then `checkAccess`. It fails
+ * while requests are shed or the hub drains. The probes are not rate-limited, so concurrent ones share one check.
  */
-export function healthRoutes(transport: Transport, isUnavailable: () => boolean): Route[] {
+export function healthRoutes(
+  transport: Transport,
+  isUnavailable: () => boolean,
+  checkAccess: () => Promise<void> = async () => {},
+): Route[] {
   const health = createClient(Health, transport);
 
   const look = coalesce(() => health.check({}, { timeoutMs: TIMEOUT_MS }), MAX_AGE_MS);
@@ -23,6 +27,9 @@ export function healthRoutes(transport: Transport, isUnavailable: () => boolean)
     if (status !== HealthCheckResponse_ServingStatus.SERVING) {
       throw unavailable(new Error(`the hub reports health status ${status}`));
     }
+    await checkAccess().catch((failure: unknown) => {
+      throw unavailable(failure);
+    });
     return OK;
   };
 
@@ -58,7 +65,7 @@ const ABOUT = {
     tag: 'Health',
     summary: 'Check that the hub is ready for requests',
     description:
-      'Use it as a readiness probe and for load balancers. The hub is not ready while it sheds requests, and after it is asked to stop.',
+      'Use it as a readiness probe and for load balancers. The hub is not ready while it sheds requests, and after it is asked to stop. A separate gateway is not ready while the core refuses its token.',
     response: RESPONSE,
     problems: ['unavailable'],
   },

@@ -68,6 +68,8 @@ export type GatewayOptions = {
   publicUrl?: string | undefined;
   /** Whether to serve /docs and /openapi.json. Default: true. */
   docs?: boolean;
+  /** Rejects while the core refuses the gateway, which is then not ready. Default: the core never does. */
+  checkAccess?: (() => Promise<void>) | undefined;
   /** Readiness. Default: always ready. */
   availability?: Pick<Availability, 'state' | 'onDrain'>;
   /** Default: 65536. */
@@ -88,12 +90,13 @@ export type Gateway = {
   close(graceMs: number): Promise<void>;
 };
 
-type RouteOptions = Partial<PageOptions> & { isUnavailable?: () => boolean; docs?: boolean };
+type RouteOptions = Partial<PageOptions> &
+  Pick<GatewayOptions, 'checkAccess'> & { isUnavailable?: () => boolean; docs?: boolean };
 
 /** All routes of the gateway. */
 export function gatewayRoutes(
   transport: Transport,
-  { guesses, purchases, publicUrl, isUnavailable = () => false, docs = true }: RouteOptions = {},
+  { guesses, purchases, publicUrl, isUnavailable = () => false, checkAccess, docs = true }: RouteOptions = {},
 ): Route[] {
   return [
     ...licenseRoutes(transport, guesses),
@@ -101,7 +104,7 @@ export function gatewayRoutes(
     ...returnRoutes(transport),
     ...orderRoutes(transport, guesses),
     ...pageRoutes(transport, { guesses, purchases, publicUrl }),
-    ...healthRoutes(transport, isUnavailable),
+    ...healthRoutes(transport, isUnavailable, checkAccess),
     ...(docs ? referenceRoutes() : []),
   ];
 }
@@ -151,6 +154,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       guesses,
       purchases,
       publicUrl: options.publicUrl,
+      checkAccess: options.checkAccess,
       isUnavailable: () => shedder.isShedding() || availability.state !== 'serving',
       docs,
     }),

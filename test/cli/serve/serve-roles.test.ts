@@ -76,6 +76,41 @@ describe('a gateway and a core in two processes', function () {
     }
   });
 
+  it('are not ready while the core refuses the token of the gateway, and recover by another in its file', async () => {
+    const admin = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+    const tokens = createClient(TokenService, transportTo(core.rpcUrl, admin));
+    const revoked = await tokens.createToken({ role: Role.GATEWAY });
+    const file = join(dataDir, 'revoked-token');
+    await writeFile(file, revoked.token, { mode: 0o600 });
+    const apart = await spawnHub({
+      HUB_ROLE: 'gateway',
+      HUB_DATA_DIR: '/nonexistent/hub',
+      HUB_CORE_URL: core.rpcUrl,
+      HUB_CORE_TOKEN_FILE: file,
+    });
+    const ready = async () => (await fetch(`${apart.gatewayUrl}/readyz`)).status;
+    const logged = (text: string) => apart.lines.filter((line) => line.includes(text));
+    try {
+      expect(await ready()).to.equal(200);
+      await tokens.revokeToken({ tokenId: revoked.serviceToken?.tokenId ?? '' });
+      await until(async () => (await ready()) === 503, 'the gateway is not ready', 20_000);
+      expect((await fetch(`${apart.gatewayUrl}/healthz`)).status).to.equal(200);
+      const refused = 'not ready: HUB_CORE_TOKEN: the core does not accept it';
+      await until(() => logged(refused).length > 0, 'the gateway logs why');
+      const [line, ...more] = logged(refused);
+      expect(line).to.contain('hubctl token create --role gateway --name gateway');
+      expect(more).to.deep.equal([]);
+      await writeFile(file, await createToken(Role.GATEWAY));
+      await until(async () => (await ready()) === 200, 'the gateway is ready again', 20_000);
+      const again = 'ready again: the core accepts HUB_CORE_TOKEN';
+      await until(() => logged(again).length === 1, 'the gateway logs that it is ready again');
+      const { licenseKey } = await issueLicense(whole.admin);
+      expect((await activate(apart.gatewayUrl, licenseKey, 'machine-1')).status).to.equal(200);
+    } finally {
+      await apart.stop();
+    }
+  });
+
   it('end at once if the gateway has the token of another role', async () => {
     const started = spawnHub({
       HUB_ROLE: 'gateway',

@@ -23,13 +23,12 @@ import { verifyAuditLog } from '../../../core/audit/verify.ts';
 import { openHubDatabase } from '../../../core/hub/database.ts';
 import { formatId, newUuid } from '../../../core/ids.ts';
 import type { Database } from '../../../core/storage/database.ts';
-import { migrateUp } from '../../../core/storage/schema/migrate.ts';
 import { resealSecrets } from '../../../core/storage/secrets/reseal.ts';
 import { createSealer } from '../../../core/storage/secrets/sealing.ts';
 import { createMetrics } from '../../../lib/metrics/metrics.ts';
 import { createTasks } from '../../../lib/metrics/tasks.ts';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
-import { asSuperuser, createDatabase, query } from '../../support/postgres/databases.ts';
+import { asSuperuser, createMigratedDatabase, query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 import { freshMasterKey } from '../payment/payment-admin.ts';
 import { verifyAll } from './verify-all.ts';
@@ -49,9 +48,8 @@ describe('the audit chain', function () {
 
   beforeEach(async () => {
     directory = await makeDataDir();
-    url = await createDatabase();
+    url = await createMigratedDatabase();
     db = await openHubDatabase({ url }, 8, LOGGER);
-    await migrateUp(db);
     now = new Date('2026-05-01T12:00:00.000Z');
     chain = { pool: db.pool, sealer: createSealer([masterKey]), clock };
     await beginFirstChain(chain, undefined);
@@ -439,10 +437,9 @@ describe('the audit chain', function () {
 
 describe('the audit chain of a log with entries and no chain', () => {
   it('is begun by an admin with the existing entries', async () => {
-    const url = await createDatabase();
+    const url = await createMigratedDatabase();
     const db = await openHubDatabase({ url }, 4, LOGGER);
     const clock = () => new Date();
-    await migrateUp(db);
     await query(
       url,
       `insert into audit_entry (id, at, actor, action, subject, detail)

@@ -6,17 +6,15 @@ import { newUuid } from '../../../../core/ids.ts';
 import { createPaymentMetrics } from '../../../../core/payment/metrics.ts';
 import { createSettle } from '../../../../core/payment/settlement/settle.ts';
 import type { Database } from '../../../../core/storage/database.ts';
-import { migrateUp } from '../../../../core/storage/schema/migrate.ts';
 import { createMetrics } from '../../../../lib/metrics/metrics.ts';
-import { createDatabase } from '../../../support/postgres/databases.ts';
+import { createMigratedDatabase } from '../../../support/postgres/databases.ts';
 
 describe('settlements of the same tick', function () {
   this.timeout(60_000); // the first test to ask starts PostgreSQL
   let db: Database;
   const slotId = newUuid();
   beforeEach(async () => {
-    db = await openHubDatabase({ url: await createDatabase() }, 4, pino({ level: 'silent' }));
-    await migrateUp(db);
+    db = await openHubDatabase({ url: await createMigratedDatabase() }, 4, pino({ level: 'silent' }));
     await db.pool.query(
       `insert into slot (id, name, gateway, environment, base_url, options, sealed_credentials, created_at, rotated_at)
        values ($1, 'main', 'gateway_one', 'sandbox', '', '{}', '', now(), now())`,

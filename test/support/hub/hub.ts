@@ -12,7 +12,7 @@ import { readSettings } from '../../../cli/serve/settings.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { Secret } from '../../../core/secret.ts';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
-import { createMigratedDatabase } from '../postgres/databases.ts';
+import { createDatabaseWithMonths, createMigratedDatabase } from '../postgres/databases.ts';
 
 export type TestHub = {
   readonly gatewayUrl: string;
@@ -44,7 +44,9 @@ export type TestHubOptions = {
 
 export async function startHub({ settings = {}, clock, log, beside }: TestHubOptions = {}): Promise<TestHub> {
   const dataDir = beside?.dataDir ?? (await mkdtemp(join(tmpdir(), 'hub-test-')));
-  const databaseUrl = settings.databaseUrl ?? beside?.databaseUrl ?? (await createMigratedDatabase());
+  // Another clock may need other months.
+  const create = clock === undefined ? createDatabaseWithMonths : createMigratedDatabase;
+  const databaseUrl = settings.databaseUrl ?? beside?.databaseUrl ?? (await create());
   const off = { licenseRatePerMinute: '0', wrongGuesses: '0', failedAttemptsPerMinute: '0' };
   const base = readSettings({ port: '0', rpcPort: '0', ...off }, { DATABASE_URL: databaseUrl });
   const logger = createLogger(log ? 'trace' : 'silent', log ?? process.stderr);

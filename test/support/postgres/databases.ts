@@ -69,7 +69,10 @@ export async function prepareTemplate(): Promise<void> {
   const db = await openDatabase({ url, poolSize: 2, entities: storageEntities });
   await migrateSchema({ db, actor: { kind: 'local', name: 'tests', requestId: '' }, clock: systemClock });
   await db.close();
-  await query(serverOfRun(), `create database ${TEMPLATE_WITH_MONTHS} template ${TEMPLATE} owner ${TEMPLATE}`);
+  await query(
+    serverOfRun(),
+    `create database ${TEMPLATE_WITH_MONTHS} template ${TEMPLATE} owner ${TEMPLATE}`,
+  );
   const { href } = Object.assign(new URL(url), { pathname: `/${TEMPLATE_WITH_MONTHS}` });
   const pool = new pg.Pool({ connectionString: href, max: 1 });
   await makePartitions(pool, systemClock());

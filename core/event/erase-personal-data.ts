@@ -15,8 +15,8 @@ export const eraseEvents: ErasePersonalData = async (client, { id, emails }) => 
   const { rows } = await client.query<{ events: number }>({
     name: 'erase_events',
     // event_data_customer_idx, license_customer_idx, charge_session_customer_email_idx,
-    // purchase_customer_idx, callback_session_idx, refund_session_idx, event_object_idx, event_data_pkey, event_delivery_pkey.
-    // OFFSET 0 keeps the order of the joins.
+    // purchase_customer_idx, callback_session_idx, refund_session_idx, event_object_idx, event_data_pkey,
+    // event_delivery_pkey. OFFSET 0 keeps the order of the joins.
     text: `with objects as (
              select $1::uuid as id
              union all

@@ -53,7 +53,8 @@ export async function openDatabase({
   const target = parseConnectionString(url);
   let schema = givenSchema;
   const usesTransactionPooling = pooler === 'transaction';
-  // Unlike its init(), the constructor does not load the extensions of the ORM that are installed: the migrator.
+  // Unlike its init(), the constructor does not load the extensions of the ORM that are installed: the
+  // migrator.
   const orm = new MikroORM({
     dbName: target.database,
     entities: [...entities],

@@ -33,7 +33,8 @@ const MAX_AGE_MS = 1_000;
 
 /**
  * Claims due deliveries and attempts each once. If the hub stops, or if the endpoint is changed, disabled or
- * removed, releases the other claims. Does not attempt deliveries whose claim is lost. Returns whether more deliveries may be due.
+ * removed, releases the other claims. Does not attempt deliveries whose claim is lost. Returns whether more
+ * deliveries may be due.
  */
 export async function deliverToEndpoint(options: DeliverOptions, endpoint: DueEndpoint): Promise<boolean> {
   const { pool, clock, isStopped } = options;

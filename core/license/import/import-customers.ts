@@ -24,7 +24,9 @@ export type CustomerIds = {
 export function createImportCustomers({ client, now, amongApps }: ImportCustomersOptions) {
   /** Ids by identity. Null for a customer that was not created, because the import stores nothing. */
   const known = new Map<string, string | null>();
-  /** The identity of each new customer with a reference, by the identity that it has without the reference. */
+  /**
+   * The identity of each new customer with a reference, by the identity that it has without the reference.
+   */
   const referenced = new Map<string, string>();
   let created = 0;
 

@@ -27,8 +27,8 @@ export function deriveLicenseKey(secret: KeyObject, licenseId: string, generatio
 }
 
 /**
- * The license key of 24 bytes: five groups of five upper-case symbols, joined by dashes. The last symbol is the
- * check symbol. Each other symbol is the low five bits of a byte.
+ * The license key of 24 bytes: five groups of five upper-case symbols, joined by dashes. The last symbol is
+ * the check symbol. Each other symbol is the low five bits of a byte.
  */
 export function formatLicenseKey(bytes: Uint8Array): string {
   let key = '';

@@ -1,6 +1,6 @@
 // The calls of drivers: reads the JSON answers of providers, records each call with its result and duration,
-// and redacts the slot's secrets, and the customer of a checkout or refund, from these records, and from the driver's
-// errors and verdicts, even if the provider repeats them.
+// and redacts the slot's secrets, and the customer of a checkout or refund, from these records, and from the
+// driver's errors and verdicts, even if the provider repeats them.
 import { type Money, MoneyError, parseMoney } from '../money.ts';
 import {
   type CatalogCalls,
@@ -96,8 +96,8 @@ async function withRedaction<T>(
     },
   };
   const redact = (text: string): string => {
-    // Longest first, because one secret may be part of another. In any case, because a provider may write a name in
-    // capitals. Truncated last, because half a secret would not match.
+    // Longest first, because one secret may be part of another. In any case, because a provider may write a
+    // name in capitals. Truncated last, because half a secret would not match.
     const redacted = [...secrets]
       .sort((one, other) => other.length - one.length)
       .reduce((rest, secret) => rest.replace(new RegExp(escapeRegExp(secret), 'giu'), '***'), text);

@@ -1,6 +1,15 @@
 // Builds the packages `hubctl` and `hubctl-client` in the current or the given directory.
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -14,6 +23,7 @@ const COMPILED = 'dist';
 
 /** @returns {Promise<{ name: string, tarball: string, files: string[], size: number, unpackedSize: number }[]>} sizes in bytes */
 export async function makePackages(destination) {
+  mkdirSync(destination, { recursive: true }); // npm pack does not
   const packages = [];
   for (const stage of [stageHub, buildClient]) {
     const folder = mkdtempSync(join(tmpdir(), 'hub-package-'));

@@ -24,7 +24,7 @@ function addKeyVerb(license: Command, { hub, out }: CommandContext): void {
   addVerb(license, 'key', {
     summary: 'show the key of a license again',
     description:
-      'Shows the key of a license. The hub derives it again; the audit log records each request. An imported key, and one issued before keys were derived, cannot be shown: replace it with `hubctl license rekey`.',
+      'Shows the key of a license. The hub derives it again; the audit log records each request. The hub cannot show an imported key: replace it with `hubctl license rekey`.',
     examples: [`hubctl license key ${EXAMPLE_ID}`],
     prints: { document: LICENSE_KEY },
   })

@@ -138,8 +138,6 @@ async function lockForRekey(client: ClientBase, id: string): Promise<number> {
 }
 
 function keyNotDerivable(): HubError {
-  const message =
-    'the hub cannot show this key: it was imported, or issued before keys were derived. ' +
-    'Re-key the license for a key that the hub can show';
+  const message = 'the hub cannot show an imported key; re-key the license for a key that it can show';
   return new HubError('key_not_derivable', message, { field: 'licenseId' });
 }

@@ -2025,8 +2025,8 @@ export const LicenseAdminService: GenService<{
   /**
    * Returns the key of a license. The audit log records the call.
    *
-   * Errors: license_unknown (not found), key_not_derivable (failed precondition; the key was imported, or issued
-   * before the hub derived keys: RekeyLicense gives one that it can show).
+   * Errors: license_unknown (not found), key_not_derivable (failed precondition; the key was imported:
+   * RekeyLicense gives one that the hub can show).
    *
    * @generated from rpc hub.license.v1.LicenseAdminService.GetLicenseKey
    */

@@ -105,7 +105,7 @@ function addDefaultTerms(command: Command): Command {
 
 /** What the lease means for revocations, and how to change it. */
 function aboutLease(slug: string, leaseDays: number): string {
-  const change = `Change it with \`hubctl app update ${slug} --lease-days <n>\`, or none.`;
+  const change = `Change it with \`hubctl app update ${slug} --lease-days <n>\`, where none means no lease.`;
   return leaseDays === 0
     ? `New licenses have no lease: a revocation never reaches a machine that stays offline. ${change}`
     : `New licenses have a lease of ${leaseDays} ${leaseDays === 1 ? 'day' : 'days'}, so that a revocation also reaches machines that stay offline. ${change}`;

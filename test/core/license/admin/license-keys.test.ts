@@ -215,7 +215,7 @@ describe('license keys', function () {
       expect(await rekey(licenseId, 'TICKET-1')).to.equal('');
     });
 
-    it('a license older than derivation has a key that can be shown', async () => {
+    it('a license whose key cannot be derived has one that can be shown', async () => {
       const { licenseId, licenseKey } = await issueLicense(hub.admin);
       await forgetSecret(licenseId);
       expect((await hub.admin.getLicense({ licenseId })).license?.keyDerivable).to.equal(false);

@@ -37,7 +37,7 @@ export const FILES: readonly (readonly [path: string, meaning: string])[] = [
 
 /** Rules for the JSON output of all commands; paragraphs. */
 export const ABOUT_JSON: readonly string[] = [
-  'With `--output json` a command prints one JSON document to standard output and nothing else: an object, or for a list one array with one item per line. Continuous output (`session watch`, `event tail`, `event listen`, `demo`, `simulate`, `--watch`) and exports are JSON lines: one object per line.',
+  'With `--output json` a command prints one JSON document to standard output and nothing else: an object, or for a list one array with one item per line (`customer list`, `endpoint list` and `event list`: an object with the array and its `count`). Continuous output (`session watch`, `event tail`, `event listen`, `demo`, `simulate`, `--watch`) and exports are JSON lines: one object per line.',
   'Members keep their names and meanings. New members may be added: ignore unknown ones. A member without a value is absent. Times are RFC 3339 in UTC with milliseconds. Amounts of money have a decimal (`amount`), a whole number in minor units (`minorUnits`) and an ISO 4217 code (`currency`). -1 is unlimited. An id is a prefix and 26 characters. An enum value from a newer hub is `unknown`.',
   'An error is an object in the last line of standard error, `{"error": {…}}`, with the exit code; standard output may contain output from before the error. Notes are omitted.',
 ];

@@ -16,7 +16,7 @@ export type FormatOptions = {
   readonly force?: true;
 };
 
-type Printed<T> = Pick<ListOptions, 'none'> & {
+type Printed<T> = Pick<ListOptions, 'within' | 'none'> & {
   /** Reads pages with at most `max` items. */
   readonly pages: (max: number | undefined) => AsyncIterable<readonly T[]>;
   readonly columns: readonly Column<T>[];

@@ -10,13 +10,12 @@ import {
   deliveryView,
 } from '../../views/events/delivery.ts';
 import {
-  ENDPOINT,
   ENDPOINT_COLUMNS,
   ENDPOINT_FIELDS,
   ENDPOINT_WITH_DELIVERIES,
+  ENDPOINTS,
   endpointView,
 } from '../../views/events/endpoint.ts';
-import * as json from '../../views/schema.ts';
 import { addAddVerb, addRotateSecretVerb } from './endpoint-secrets.ts';
 import { addDisableVerb, addEnableVerb, addRemoveVerb } from './endpoint-states.ts';
 import { addUpdateVerb } from './endpoint-update.ts';
@@ -46,10 +45,11 @@ function addListVerb(endpoint: Command, { hub, out }: CommandContext): void {
     summary: 'list the endpoints',
     description: 'Lists all endpoints, newest first, and whether each is enabled, failing or disabled.',
     examples: ['hubctl endpoint list'],
-    prints: { document: json.list(ENDPOINT) },
+    prints: { document: ENDPOINTS },
   }).action(async () => {
     const { endpoints } = await hub.events.listEndpoints({});
     await out.list([endpoints.map(endpointView)], ENDPOINT_COLUMNS, {
+      within: { items: 'endpoints', count: 'count' },
       none: 'No endpoints yet. Add one with `hubctl endpoint add`.',
     });
   });

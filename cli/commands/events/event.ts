@@ -14,11 +14,11 @@ import {
   deliveryView,
 } from '../../views/events/delivery.ts';
 import {
-  EVENT,
   EVENT_COLUMNS,
   EVENT_CSV,
   EVENT_FIELDS,
   EVENT_WITH_DELIVERIES,
+  EVENTS,
   eventView,
   eventWithDataView,
 } from '../../views/events/event.ts';
@@ -53,10 +53,7 @@ function addListVerb(event: Command, commandContext: CommandContext): void {
       'hubctl event list --object lic_01k8e7qk3vf2tb5s0w9m4x6ydz --output json',
     ],
     prints: {
-      document: json.either(
-        [json.list(EVENT), EXPORTED],
-        'the events; with --out one object that names the file',
-      ),
+      document: json.either([EVENTS, EXPORTED], 'the events; with --out one object that names the file'),
     },
   })
     .option('--type <pattern>', "only of this type, or of a pattern: 'license.*'; repeatable", collect)
@@ -73,7 +70,8 @@ function addListVerb(event: Command, commandContext: CommandContext): void {
       (page) => hub.events.listEvents({ ...wanted, ...page }),
       ({ events }) => events.map(eventView),
     );
-    const printed = { pages, columns: EVENT_COLUMNS, csv: EVENT_CSV, none: 'No event matches.' };
+    const within = { items: 'events', count: 'count' };
+    const printed = { pages, columns: EVENT_COLUMNS, csv: EVENT_CSV, none: 'No event matches.', within };
     await printTableOrCsv(commandContext, printed, options);
   });
 }

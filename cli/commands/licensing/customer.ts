@@ -7,8 +7,13 @@ import { usageError } from '../../errors/failure.ts';
 import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { parsePair, parseText } from '../../parse/parse-number.ts';
 import { collect, maxOption, yesOption } from '../../parse/shared-options.ts';
-import { CUSTOMER, CUSTOMER_COLUMNS, CUSTOMER_FIELDS, customerView } from '../../views/licensing/customer.ts';
-import * as json from '../../views/schema.ts';
+import {
+  CUSTOMER,
+  CUSTOMER_COLUMNS,
+  CUSTOMER_FIELDS,
+  CUSTOMERS,
+  customerView,
+} from '../../views/licensing/customer.ts';
 
 type CreateOptions = {
   name: string;
@@ -73,7 +78,7 @@ function addListVerb(customer: Command, { hub, out }: CommandContext): void {
     description:
       'Lists customers, newest first. Filters combine with AND. A search for fewer than three characters covers the newest 10,000 customers.',
     examples: ['hubctl customer list --search lovelace --output json'],
-    prints: { document: json.list(CUSTOMER) },
+    prints: { document: CUSTOMERS },
   })
     .option('--search <text>', 'only with this text in the name, email or external reference', parseText)
     .option('--email <address>', 'only with this email address')
@@ -86,7 +91,10 @@ function addListVerb(customer: Command, { hub, out }: CommandContext): void {
         (page) => hub.customers.listCustomers({ ...wanted, ...page }),
         ({ customers }) => customers.map(customerView),
       );
-      await out.list(found(max), CUSTOMER_COLUMNS, { none: 'No customer matches.' });
+      await out.list(found(max), CUSTOMER_COLUMNS, {
+        within: { items: 'customers', count: 'count' },
+        none: 'No customer matches.',
+      });
     });
 }
 

@@ -24,6 +24,11 @@ export const ENDPOINT = json.view('Endpoint', 'hub.event.v1.Endpoint', {
 });
 export type EndpointView = json.ValueOf<typeof ENDPOINT>;
 
+export const ENDPOINTS = json.object('Endpoints', {
+  endpoints: json.list(ENDPOINT),
+  count: json.integer('number of listed endpoints'),
+});
+
 export const ENDPOINT_WITH_SECRET = json.object('EndpointWithSecret', {
   ...ENDPOINT.properties,
   secret: json.text('the secret that signs deliveries, shown only once: `whsec_` and Base64'),

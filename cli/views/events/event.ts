@@ -21,6 +21,11 @@ export const EVENT = json.view(
 );
 export type EventView = json.ValueOf<typeof EVENT>;
 
+export const EVENTS = json.object('Events', {
+  events: json.list(EVENT),
+  count: json.integer('number of listed events'),
+});
+
 const DATA = json.optional(
   json.facts('the object, as the administration RPCs show it; missing if it no longer exists'),
 );

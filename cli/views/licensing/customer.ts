@@ -15,6 +15,11 @@ export const CUSTOMER = json.view('Customer', 'hub.customer.v1.Customer', {
 });
 export type CustomerView = json.ValueOf<typeof CUSTOMER>;
 
+export const CUSTOMERS = json.object('Customers', {
+  customers: json.list(CUSTOMER),
+  count: json.integer('number of listed customers'),
+});
+
 export const customerView = (customer: Customer | undefined): CustomerView => json.viewOf(CUSTOMER, customer);
 
 export const CUSTOMER_FIELDS: readonly Column<CustomerView>[] = [

@@ -29,8 +29,8 @@ describe('hubctl customer', function () {
       externalRef: 'CRM-1',
       metadata: { plan: 'gold', Big_Tier: '1' },
     });
-    expect(await json('list', '--search', 'LOVE')).to.deep.equal([made]);
-    expect(await json('list', '--search', 'nobody')).to.deep.equal([]);
+    expect(await json('list', '--search', 'LOVE')).to.deep.equal({ customers: [made], count: 1 });
+    expect(await json('list', '--search', 'nobody')).to.deep.equal({ customers: [], count: 0 });
 
     const { customerId } = made;
     const changes = [

@@ -143,8 +143,8 @@ describe('hubctl endpoint', function () {
       /^evt_\S+ +license\.issued +pending +1 .* 503 .*the endpoint answered with status 503$/m,
     );
     expect((await run('list')).stdout).to.match(new RegExp(`^${endpointId} .*failing since \\d{4}-`, 'm'));
-    const endpoints = await json('list');
-    expect(endpoints).to.be.an('array');
+    const { endpoints, count } = await json('list');
+    expect(endpoints).to.have.length(count);
     expect(endpoints[0]).to.include({ endpointId });
   });
 

@@ -23,7 +23,7 @@ describe('hubctl event', function () {
     ({ licenseId } = await issueLicense(hub.admin, { app }));
     await hub.admin.suspendLicense({ licenseId, reason: 'unpaid' });
     await issueLicense(hub.admin, { app });
-    await until(async () => (await json('list', '--app', app)).length === 3, 'the events are numbered');
+    await until(async () => (await json('list', '--app', app)).count === 3, 'the events are numbered');
   });
   after(async () => {
     await receiver?.close();
@@ -41,14 +41,14 @@ describe('hubctl event', function () {
 
   it('lists events, newest first, by type, object and app', async () => {
     const typesOf = async (...words: string[]) =>
-      (await json('list', '--app', app, ...words)).map(({ type }: { type: string }) => type);
+      (await json('list', '--app', app, ...words)).events.map(({ type }: { type: string }) => type);
     expect(await typesOf()).to.deep.equal(['license.issued', 'license.suspended', 'license.issued']);
     expect(await typesOf('--object', licenseId)).to.deep.equal(['license.suspended', 'license.issued']);
     expect(await typesOf('--type', 'license.suspended', '--type', 'seat.*')).to.deep.equal([
       'license.suspended',
     ]);
     expect(await typesOf('--max', '1')).to.deep.equal(['license.issued']);
-    const events = await json('list', '--object', licenseId);
+    const { events } = await json('list', '--object', licenseId);
     expect(events[0]).to.include({ object: licenseId, app }).and.have.property('sequence').above(1);
 
     expect((await run('list', '--type', 'licence.*')).stderr).to.match(
@@ -74,7 +74,8 @@ describe('hubctl event', function () {
   it('delivers an event again, and shows it with its data and deliveries', async () => {
     const add = ['endpoint', 'add', '--url', receiver.url, '--event', 'seat.*', '--output', 'json'];
     const { endpointId } = JSON.parse((await runHere(add, hub)).stdout);
-    const [{ eventId }] = await json('list', '--object', licenseId, '--max', '1');
+    const { events } = await json('list', '--object', licenseId, '--max', '1');
+    const { eventId } = events[0];
     expect(await json('show', eventId)).to.deep.include({ eventId, deliveries: [] });
 
     expect(await json('replay', eventId, '--endpoint', endpointId)).to.include({ eventId, endpointId });

@@ -208,7 +208,7 @@ describe('the JSON of hubctl', function () {
     const { endpointId } = await json(`endpoint add --url ${url} --event seat.* --description shop`);
     await json(`endpoint update ${endpointId} --event seat.* --event customer.*`);
     await json('customer create --name Alan');
-    const eventId = async () => (await json('event list --type customer.created --max 1'))[0]?.eventId;
+    const eventId = async () => (await json('event list --type customer.created --max 1')).events[0]?.eventId;
     await until(async () => (await eventId()) !== undefined, 'the event is numbered');
     await json(`event show ${await eventId()}`);
     await json(`event replay ${await eventId()} --endpoint ${endpointId}`);

@@ -2,6 +2,7 @@
 import { appUnknown } from '../errors.ts';
 import type { Uuid } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
+import { findRare } from '../storage/sql/find-rare.ts';
 import { type Page, type PageRequest, readPage } from '../storage/sql/page.ts';
 import { type Customer, CustomerSchema } from './entities.ts';
 
@@ -52,18 +53,15 @@ async function findAppId(pool: Database['pool'], slug: string): Promise<string> 
  * Returns the ids of customers that contain the text; undefined if the text is too short, or the matches too
  * many.
  */
-async function findBySearch(pool: Database['pool'], search: string): Promise<string[] | undefined> {
-  if ([...search].length < GRAM) return undefined;
-  const { rows } = await pool.query<{ id: string }>(
-    // customer_search_idx. Materialized, so that the limit does not lead to a plan that reads the whole
-    // table.
-    `with found as materialized (
-       select c.id from customer c where c.search_grams @> search_grams($1) and ${contains('$1')}
-     )
-     select id from found limit ${MAX_FOUND + 1}`,
-    [search],
-  );
-  return rows.length > MAX_FOUND ? undefined : rows.map(({ id }) => id);
+function findBySearch(pool: Database['pool'], search: string): Promise<string[] | undefined> {
+  if ([...search].length < GRAM) return Promise.resolve(undefined);
+  return findRare(pool, {
+    from: 'customer c',
+    // customer_search_idx
+    where: `c.search_grams @> search_grams($1) and ${contains('$1')}`,
+    values: [search],
+    most: MAX_FOUND,
+  });
 }
 
 type Query = Omit<CustomerFilter, 'app'> & {

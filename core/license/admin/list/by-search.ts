@@ -1,8 +1,9 @@
 // Searches licenses by any text: id, key hint, customer, metadata.
 import type { Pool } from 'pg';
 import { parseId } from '../../../ids.ts';
+import { findRare } from '../../../storage/sql/find-rare.ts';
 import { type Bind, createBinder, NOTHING, type Sql } from './binder.ts';
-import { findCustomers, sourceOfCustomerIds } from './by-customer.ts';
+import { findCustomers, MAX_CUSTOMERS, sourceOfCustomerIds } from './by-customer.ts';
 import { licensesWhere, type Source, sourceOfIds, unionOf, walkWhere } from './source.ts';
 
 /** Shorter texts have no index of substrings: they match whole values only. */
@@ -32,7 +33,10 @@ export async function prepareSearch(pool: Pool, search: string): Promise<Search>
   }
   const isLong = [...text].length >= MIN_SUBSTRING;
   const own = createBinder();
-  const customers = await findCustomers(pool, customersWith(text, isLong, own.bind), own.values);
+  const where = customersWith(text, isLong, own.bind);
+  const customers = isLong
+    ? await findRare(pool, { from: 'customer c', where, values: own.values, most: MAX_CUSTOMERS })
+    : await findCustomers(pool, where, own.values);
   const licenses = isLong ? await licensesWith(pool, text) : [];
   // license_key_hint_idx
   const hasHint = (bind: Bind): Sql[] =>
@@ -41,8 +45,9 @@ export async function prepareSearch(pool: Pool, search: string): Promise<Search>
     const conditions = [
       ...hasHint(bind),
       customers === undefined
-        ? `exists (select from customer c where c.id = l.customer_id
-           and ${customersWith(text, isLong, bind)})`
+        ? // OFFSET 0 keeps the planner from collecting all customers that match.
+          `exists (select from customer c where c.id = l.customer_id
+           and ${customersWith(text, isLong, bind)} offset 0)`
         : `l.customer_id = any(${bind(customers)}::uuid[])`,
       licenses === undefined ? metadataWith(bind(text)) : `l.id = any(${bind(licenses)}::uuid[])`,
     ];
@@ -88,18 +93,13 @@ function licensesWith(pool: Pool, text: string): Promise<string[] | undefined> {
 }
 
 /** The ids of the licenses whose metadata meets the condition; undefined if there are too many. */
-export async function findLicenses(
+export function findLicenses(
   pool: Pool,
   condition: Sql,
   values: readonly unknown[],
 ): Promise<string[] | undefined> {
-  const { rows } = await pool.query<{ id: string }>(
-    // Materialized, so that the limit does not lead to a plan that reads the whole table.
-    `with found as materialized (select l.id from license l where l.metadata <> '{}' and ${condition})
-     select id from found limit ${MAX_LICENSES + 1}`,
-    [...values],
-  );
-  return rows.length > MAX_LICENSES ? undefined : rows.map(({ id }) => id);
+  const where = `l.metadata <> '{}' and ${condition}`;
+  return findRare(pool, { from: 'license l', where, values, most: MAX_LICENSES });
 }
 
 function metadataWith(term: Sql): Sql {

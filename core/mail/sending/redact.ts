@@ -28,15 +28,11 @@ export function withoutRecipient(text: string, { name, address }: Recipient): st
 }
 
 function replaceName(text: string, name: string): string {
-  if (WITHOUT_SPACES.test(name)) return text.replace(new RegExp(escapeRegExp(name), 'giu'), '[name]');
+  if (WITHOUT_SPACES.test(name)) return text.replace(new RegExp(RegExp.escape(name), 'giu'), '[name]');
   return replaceWord(text, name, '[name]');
 }
 
 function replaceWord(text: string, word: string, by: string): string {
   if (word.length < SHORTEST_WORD) return text;
-  return text.replace(new RegExp(`(?<![\\p{L}\\p{N}])${escapeRegExp(word)}(?![\\p{L}\\p{N}])`, 'giu'), by);
-}
-
-function escapeRegExp(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
+  return text.replace(new RegExp(`(?<![\\p{L}\\p{N}])${RegExp.escape(word)}(?![\\p{L}\\p{N}])`, 'giu'), by);
 }

@@ -100,7 +100,7 @@ async function withRedaction<T>(
     // name in capitals. Truncated last, because half a secret would not match.
     const redacted = [...secrets]
       .sort((one, other) => other.length - one.length)
-      .reduce((rest, secret) => rest.replace(new RegExp(escapeRegExp(secret), 'giu'), '***'), text);
+      .reduce((rest, secret) => rest.replace(new RegExp(RegExp.escape(secret), 'giu'), '***'), text);
     // PostgreSQL cannot store half of a surrogate pair.
     return redacted
       .replace(/\p{C}+/gu, ' ')
@@ -116,10 +116,6 @@ async function withRedaction<T>(
     if (error instanceof ProviderRefused) throw new ProviderRefused(redact(error.message));
     throw error;
   }
-}
-
-function escapeRegExp(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 }
 
 /** In bytes of UTF-8. A shorter name is part of too many words, unless it is of Chinese characters. */

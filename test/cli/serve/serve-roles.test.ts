@@ -43,29 +43,36 @@ describe('a gateway and a core in two processes', function () {
     await discard(dataDir);
   });
 
-  const createToken = async (role: Role): Promise<string> => {
+  const tokens = async () => {
     const admin = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
-    const tokens = createClient(TokenService, transportTo(core.rpcUrl, admin));
-    return (await tokens.createToken({ role })).token;
+    return createClient(TokenService, transportTo(core.rpcUrl, admin));
   };
+  const createToken = async (role: Role): Promise<string> =>
+    (await (await tokens()).createToken({ role })).token;
 
-  it('continue when the token in the file of the gateway is replaced and then revoked', async () => {
-    const admin = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
-    const tokens = createClient(TokenService, transportTo(core.rpcUrl, admin));
-    const old = await tokens.createToken({ role: Role.GATEWAY });
-    const file = join(dataDir, 'core-token');
-    await writeFile(file, old.token, { mode: 0o600 });
+  /** Starts a gateway with a token of its own in a file. */
+  const startWithTokenFile = async (name: string) => {
+    const client = await tokens();
+    const { token, serviceToken } = await client.createToken({ role: Role.GATEWAY });
+    const file = join(dataDir, name);
+    await writeFile(file, token, { mode: 0o600 });
     const apart = await spawnHub({
       HUB_ROLE: 'gateway',
       HUB_DATA_DIR: '/nonexistent/hub',
       HUB_CORE_URL: core.rpcUrl,
       HUB_CORE_TOKEN_FILE: file,
     });
+    const revoke = () => client.revokeToken({ tokenId: serviceToken?.tokenId ?? '' });
+    return { apart, file, revoke };
+  };
+
+  it('continue when the token in the file of the gateway is replaced and then revoked', async () => {
+    const { apart, file, revoke } = await startWithTokenFile('core-token');
     try {
       const { licenseKey, licenseId } = await issueLicense(whole.admin);
       expect((await activate(apart.gatewayUrl, licenseKey, 'machine-1')).status).to.equal(200);
       await writeFile(file, await createToken(Role.GATEWAY));
-      await tokens.revokeToken({ tokenId: old.serviceToken?.tokenId ?? '' });
+      await revoke();
       const statuses = await Promise.all([
         activate(apart.gatewayUrl, licenseKey, 'machine-2'),
         checkStatus(apart.gatewayUrl, licenseId, 'machine-1'),
@@ -77,22 +84,12 @@ describe('a gateway and a core in two processes', function () {
   });
 
   it('are not ready while the core refuses the token of the gateway, and recover by another in its file', async () => {
-    const admin = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
-    const tokens = createClient(TokenService, transportTo(core.rpcUrl, admin));
-    const revoked = await tokens.createToken({ role: Role.GATEWAY });
-    const file = join(dataDir, 'revoked-token');
-    await writeFile(file, revoked.token, { mode: 0o600 });
-    const apart = await spawnHub({
-      HUB_ROLE: 'gateway',
-      HUB_DATA_DIR: '/nonexistent/hub',
-      HUB_CORE_URL: core.rpcUrl,
-      HUB_CORE_TOKEN_FILE: file,
-    });
+    const { apart, file, revoke } = await startWithTokenFile('revoked-token');
     const ready = async () => (await fetch(`${apart.gatewayUrl}/readyz`)).status;
     const logged = (text: string) => apart.lines.filter((line) => line.includes(text));
     try {
       expect(await ready()).to.equal(200);
-      await tokens.revokeToken({ tokenId: revoked.serviceToken?.tokenId ?? '' });
+      await revoke();
       await until(async () => (await ready()) === 503, 'the gateway is not ready', 20_000);
       expect((await fetch(`${apart.gatewayUrl}/healthz`)).status).to.equal(200);
       const refused = 'not ready: HUB_CORE_TOKEN: the core does not accept it';

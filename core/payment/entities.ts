@@ -296,7 +296,8 @@ export const PaymentProofSchema = defineEntity({
 });
 
 /**
- * A refund of a session's payment, or a dispute about it. Those that somebody made at the provider included.
+ * A refund of a session's payment, or a dispute about it. Includes refunds that the merchant made at the
+ * provider.
  */
 export const RefundSchema = defineEntity({
   name: 'Refund',
@@ -310,7 +311,7 @@ export const RefundSchema = defineEntity({
     /** The payment: that of the session when the refund was stored. */
     gatewayTransactionId: p.text(),
     kind: p.enum(REFUND_KINDS),
-    /** `provider`: somebody made it at the provider. */
+    /** `provider`: the merchant made it at the provider. */
     origin: p.enum(REFUND_ORIGINS),
     amountMinor: p.bigint(),
     currency: p.character().length(3),

@@ -24,7 +24,7 @@ export function registerRefund(program: Command, commandContext: CommandContext)
   const refund = addNoun(
     program,
     'refund',
-    'Refunds of payments, including those that somebody made at the provider, and disputes. `session refund` makes a refund.',
+    'Refunds of payments, including those that the merchant made at the provider, and disputes. `session refund` makes a refund.',
   );
   addListVerb(refund, commandContext);
   addShowVerb(refund, commandContext);

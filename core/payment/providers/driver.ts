@@ -111,8 +111,8 @@ export type RefundCalls = {
   request(access: ProviderAccess, refund: RefundRequest): Promise<ProviderRefund>;
 
   /**
-   * Finds the refunds and disputes of a payment, including refunds that somebody made at the provider. Sends
-   * queries only.
+   * Finds the refunds and disputes of a payment, including refunds that the merchant made at the provider.
+   * Sends queries only.
    *
    * @throws ProviderUnavailable if the answer is unknown
    */

@@ -1,13 +1,13 @@
 // When the hub asks providers about refunds. It asks about pending refunds until they are final. It asks
-// about each paid session a few times, less often with its age, because somebody may refund or reverse the
-// payment at the provider.
+// about each paid session a few times, less often with its age, because the merchant may refund or reverse
+// the payment at the provider.
 import type { Pool } from 'pg';
 import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
 import { DAY_MS } from '../options.ts';
 import { driverOf } from '../providers/registry.ts';
 import type { RetryDelayLimits } from '../retry-delay.ts';
 
-/** Days from the payment to each check for refunds that somebody made at the provider. */
+/** Days from the payment to each check for refunds that the merchant made at the provider. */
 const FIRST_CHECK_DAY = 1;
 const CHECK_DAYS = [FIRST_CHECK_DAY, 3, 7, 14, 30, 60, 90, 120];
 

@@ -16,7 +16,7 @@ export type RefundRow = {
   readonly nextCheckAt: Date | undefined;
 };
 
-/** Inserts refunds that somebody made at the provider. */
+/** Inserts refunds that the merchant made at the provider. */
 export function insertRefunds(session: StoredSession, rows: readonly RefundRow[], at: Date): Write {
   return {
     text: `insert into refund (id, session_id, slot_id, gateway, gateway_transaction_id, kind, origin,

@@ -18,9 +18,9 @@ const SAMPLE = 200;
 /**
  * Returns the ids of the rows that match; undefined if there are too many.
  *
- * An index of trigrams reads all its entries for a text before it returns the first row: with a million licenses, 0.5 s
- * for a text that most customers contain. So the statement looks at the newest rows first, and does not use the index
- * for a frequent text.
+ * An index of trigrams reads all its entries for a text before it returns the first row: with a million
+ * licenses, 0.5 s for a text that most customers contain. So the statement looks at the newest rows first,
+ * and does not use the index for a frequent text.
  */
 export async function findRare(pool: Pool, search: RareSearch): Promise<string[] | undefined> {
   const { from, where, values, most } = search;

@@ -184,7 +184,7 @@ export async function addDuplicate(
   return formatId('dup', id);
 }
 
-/** Adds a refund of a session that somebody made at the provider and that needs review, and returns its id. */
+/** Adds a refund of a session that the merchant made at the provider and that needs review, and returns its id. */
 export async function addRefund(
   { hub }: Pick<Payments, 'hub'>,
   { sessionId }: Pick<ChargeSession, 'sessionId'>,

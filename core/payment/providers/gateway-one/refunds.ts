@@ -7,7 +7,7 @@
 //
 // The provider does not list the refunds of a payment, does not find a refund by the merchant's id, and does
 // not report the amount of a refund. To find a refund whose answer was lost, the driver repeats the request:
-// the provider answers `processing`. A partial refund that somebody made in the merchant panel stays unknown.
+// the provider answers `processing`. The hub does not learn of a partial refund in the merchant panel.
 // The transaction query reports a refund of the whole payment.
 import { formatDecimal, formatMoney } from '../../money.ts';
 import {

@@ -158,7 +158,7 @@ describe('a refund', function () {
         });
       });
 
-      it('or reversal that somebody makes at the provider is found by the sweep', async () => {
+      it('or reversal that the merchant makes at the provider is found by the sweep', async () => {
         const reversed = await paidSession(scene, gateway);
         const { sessionId, ref } = await paidSession(scene, gateway);
         // gateway_one does not report refunds of a part.

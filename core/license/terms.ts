@@ -15,10 +15,8 @@ export type LicenseTerms = {
   readonly limits: Limits | null;
   readonly profileLimits: Limits | null;
   readonly features: readonly string[];
-  /** Null if `signedMetadata` is empty. */
-  readonly metadata: Metadata | null;
-  /** Names of the entries of `metadata` that signed copies contain. */
-  readonly signedMetadata: readonly string[];
+  /** The entries of the metadata that signed copies contain. Null if there are none. */
+  readonly signedMetadata: Metadata | null;
   readonly leaseDays: number | null;
   readonly expiresAtMs: number | null;
   readonly graceDays: number;

@@ -13,15 +13,7 @@ import {
 } from '../keys/signing.ts';
 import type { HashTypedKey } from '../keys/typed-key.ts';
 import type { LicenseMetrics } from '../metrics.ts';
-import {
-  DAY_MS,
-  effectiveLimits,
-  graceEndsAtMs,
-  hasFreeSeat,
-  ineligible,
-  type LicenseTerms,
-  type Metadata,
-} from '../terms.ts';
+import { DAY_MS, effectiveLimits, graceEndsAtMs, hasFreeSeat, ineligible } from '../terms.ts';
 import {
   type Found,
   findOrAllocateSeats,
@@ -81,6 +73,7 @@ export function createActivate(options: ActivateOptions) {
       if (license === undefined) return undefined;
       const { seatId, seatLimit: limit, used } = license;
       if (newSeat !== undefined) {
+        lastSeen.touch(newSeat.seatId, 0, at);
         if (!newSeat.isOutdated) return { license, seatId: newSeat.seatId, at };
         continue;
       }
@@ -135,8 +128,7 @@ function seatLimitReached(seats: SeatUsage): HubError {
 }
 
 function contentOf({ license, seatId, at }: Seated, machineFingerprint: string): LicenseContent {
-  const { customer, features, termsVersion, expiresAtMs, leaseDays } = license;
-  const metadata = signedMetadataOf(license);
+  const { customer, features, signedMetadata, termsVersion, expiresAtMs, leaseDays } = license;
   const graceEndsMs = graceEndsAtMs(license);
   const limits = effectiveLimits(license.profileLimits ?? undefined, license.limits ?? undefined);
   return {
@@ -147,7 +139,7 @@ function contentOf({ license, seatId, at }: Seated, machineFingerprint: string):
     ...(customer !== null && { customer }),
     ...(limits && { limits }),
     ...(features.length > 0 && { features: [...features] }),
-    ...(metadata && { metadata }),
+    ...(signedMetadata !== null && { metadata: signedMetadata }),
     termsVersion,
     issuedAt: at.toISOString(),
     ...(expiresAtMs !== null && { expiresAt: new Date(expiresAtMs).toISOString() }),
@@ -155,10 +147,4 @@ function contentOf({ license, seatId, at }: Seated, machineFingerprint: string):
     ...(leaseDays !== null && { leaseExpiresAt: new Date(at.getTime() + leaseDays * DAY_MS).toISOString() }),
     kid: license.kid,
   };
-}
-
-/** The entries of the metadata that a signed license contains; undefined if there are none. */
-function signedMetadataOf({ metadata, signedMetadata }: LicenseTerms): Metadata | undefined {
-  const entries = Object.entries(metadata ?? {}).filter(([name]) => signedMetadata.includes(name));
-  return entries.length > 0 ? Object.fromEntries(entries) : undefined;
 }

@@ -141,8 +141,9 @@ const LOCK = 'select from license where key_hash = any($1) order by id for no ke
 const FIND_OR_ALLOCATE = `
   select t.position, l.id as "licenseId", a.slug as app, nullif(c.name, '') as customer, l.limits,
          p.limits as "profileLimits", l.features,
-         case when l.signed_metadata <> '{}' then l.metadata end as metadata,
-         l.signed_metadata as "signedMetadata",
+         case when l.signed_metadata <> '{}' then (
+           select jsonb_object_agg(key, value) from jsonb_each(l.metadata) where key = any(l.signed_metadata)
+         ) end as "signedMetadata",
          l.lease_days as "leaseDays",
          -- As the trigger seat_counted_added sets it with the first seat.
          (extract(epoch from coalesce(l.expires_at, ($6::timestamptz at time zone 'UTC' + l.valid_for)

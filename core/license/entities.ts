@@ -120,7 +120,10 @@ export const LicenseSchema = defineEntity({
     revokedAt: p.datetime(3).nullable(),
     revokeReason: p.text().nullable(),
     /** The day in UTC when a machine last used the license. */
-    lastActiveOn: p.date().nullable(),
+    lastActiveOn: p
+      .date()
+      .formula((license) => `(select last_active_on from license_activity where license_id = ${license}.id)`)
+      .nullable(),
   },
   indexes: [
     // Lists of one app, newest first: ids are ordered by time.
@@ -143,11 +146,6 @@ export const LicenseSchema = defineEntity({
     { name: 'license_revoked_idx', properties: ['id'], where: 'revoked_at is not null' },
     { name: 'license_suspended_idx', properties: ['id'], where: 'suspended_at is not null' },
     {
-      name: 'license_active_idx',
-      expression: `create index license_active_idx on license
-        (coalesce(last_active_on, '1970-01-01'::date), id)`,
-    },
-    {
       name: 'license_metadata_idx',
       expression: `create index license_metadata_idx on license using gin (metadata jsonb_path_ops)
         where metadata <> '{}'`,
@@ -166,6 +164,24 @@ export const LicenseSchema = defineEntity({
   ],
 });
 export type License = InferEntity<typeof LicenseSchema>;
+
+/** When machines last used a license. Each license has a row, which a trigger adds. */
+const LicenseActivitySchema = defineEntity({
+  name: 'LicenseActivity',
+  tableName: 'license_activity',
+  properties: {
+    license: () => p.oneToOne(LicenseSchema).primary().owner().deleteRule('restrict'),
+    /** A day in UTC; null before the first activation. */
+    lastActiveOn: p.date().nullable(),
+  },
+  indexes: [
+    {
+      name: 'license_activity_day_idx',
+      expression: `create index license_activity_day_idx on license_activity
+        (coalesce(last_active_on, '1970-01-01'::date), license_id)`,
+    },
+  ],
+});
 
 /** The hashes of keys that were replaced: no import may bring such a key back. */
 const ReplacedKeySchema = defineEntity({
@@ -216,6 +232,7 @@ export const licenseEntities = [
   LimitProfileSchema,
   KeySecretSchema,
   LicenseSchema,
+  LicenseActivitySchema,
   ReplacedKeySchema,
   SeatSchema,
 ];

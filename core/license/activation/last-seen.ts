@@ -1,5 +1,5 @@
 // Records when machines were last seen, and on which day their license was last used. It writes in the
-// background, so that a soft check only reads.
+// background, so that no request waits for it. A hub that crashes loses the last second.
 import type { Pool } from 'pg';
 import { DAY_MS } from '../terms.ts';
 
@@ -25,7 +25,6 @@ export function createLastSeen({ pool, onError }: LastSeenOptions): LastSeen {
     const values = [[...batch.keys()], [...batch.values()]];
     try {
       await pool.query({ ...WRITE_LAST_SEEN, values });
-      // A statement of its own: a license is locked before its seats, never after them.
       await pool.query({ ...WRITE_LAST_ACTIVE, values });
     } catch (error) {
       onError(error); // the next check of the machine queues it again
@@ -65,14 +64,14 @@ const WRITE_LAST_SEEN = {
 
 const WRITE_LAST_ACTIVE = {
   name: 'write_last_active',
-  // seat_pkey, license_pkey. Once a day for each license, and in the order of the ids too.
-  text: `update license l set last_active_on = t.day
-         from (select l.id, t.day
+  // seat_pkey, license_activity_pkey. Once a day for each license, and in the order of the ids too.
+  text: `update license_activity a set last_active_on = t.day
+         from (select a.license_id, t.day
                from (select s.license_id, max((t.at at time zone 'UTC')::date) as day
                      from unnest($1::uuid[], $2::timestamptz[]) as t (id, at) join seat s on s.id = t.id
                      group by s.license_id) as t
-               join license l on l.id = t.license_id
-               where l.last_active_on is null or l.last_active_on < t.day
-               order by l.id for no key update of l) as t
-         where l.id = t.id`,
+               join license_activity a on a.license_id = t.license_id
+               where a.last_active_on is null or a.last_active_on < t.day
+               order by a.license_id for no key update of a) as t
+         where a.license_id = t.license_id`,
 };

@@ -82,7 +82,7 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
     {
       table: 'license',
       columns: `id, app_id, key_hash, key_hint, customer_id, seat_limit, seats_used, limit_profile_id, expires_at,
-        metadata, last_active_on, terms_version, created_at`,
+        metadata, terms_version, created_at`,
       rows: () =>
         made(licenses + 1, (index) => {
           const { id, createdAt } = licenseAt(population, index);
@@ -103,10 +103,18 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
             profile,
             expires,
             metadata,
-            new Date(createdAt).toISOString().slice(0, 10),
             index === FLEET.license ? FLEET.changes + 1 : 1,
             new Date(createdAt),
           ];
+        }),
+    },
+    {
+      table: 'license_activity',
+      columns: 'license_id, last_active_on',
+      rows: () =>
+        made(licenses + 1, (index) => {
+          const { id, createdAt } = licenseAt(population, index);
+          return [id, new Date(createdAt).toISOString().slice(0, 10)];
         }),
     },
     {

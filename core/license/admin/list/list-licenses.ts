@@ -38,12 +38,13 @@ export async function listLicenses(
   const em = db.em();
   const app = filter.app === undefined ? undefined : await findApp(em, filter.app);
   const { bind, values } = createBinder();
+  const order = orderOf(filter);
   const conditions = [
     ...(app ? [`l.app_id = ${bind(app.id)}`] : []),
     ...stateConditions(filter.state, now, bind),
-    ...timeConditions(filter, bind),
+    ...expiryConditions(filter, bind),
+    ...activityConditions(filter, order, bind),
   ];
-  const order = orderOf(filter);
   const list = { pool: db.pool, conditions, bind, values };
   const page = await (order === undefined
     ? pageById(list, await chooseSource(db.pool, filter, bind), request)
@@ -84,7 +85,8 @@ function pageByTime(
     const statement = graceAt
       ? selectInGrace(all, `${bind(graceAt)}::timestamptz`, limit)
       : `select l.id, (extract(epoch from ${order}) * 1000)::float8 as "atMs"
-         from license l where ${all.join(' and ')}
+         from ${order === LAST_ACTIVE ? WITH_ACTIVITY : 'license l'}
+         where ${all.join(' and ')}
          order by ${order} desc, l.id desc limit ${limit}`;
     const { rows } = await pool.query<{ id: string; atMs: number }>(statement, [...values]);
     return rows.map(({ id, atMs }) => ({ id, at: new Date(atMs) }));
@@ -98,8 +100,9 @@ function laterConditions(after: SpanPosition, order: Sql, bind: Bind): Sql[] {
   return [`${order} <= ${place}`, `(${order} < ${place} or l.id < ${bind(after.id)})`];
 }
 
-/** The expression of license_active_idx. A license that was never active comes last. */
-const LAST_ACTIVE = `coalesce(l.last_active_on, '1970-01-01'::date)`;
+/** The expression of license_activity_day_idx. A license that was never active comes last. */
+const LAST_ACTIVE = `coalesce(a.last_active_on, '1970-01-01'::date)`;
+const WITH_ACTIVITY = 'license_activity a join license l on l.id = a.license_id';
 
 /**
  * The column or expression that a list is sorted by, before the id; undefined if it is sorted by id alone.
@@ -114,15 +117,27 @@ function orderOf(filter: LicenseFilter): Sql | undefined {
   return activeSince === undefined && inactiveSince === undefined ? undefined : LAST_ACTIVE;
 }
 
-function timeConditions(filter: LicenseFilter, bind: Bind): Sql[] {
-  const { expiresBefore, expiresAfter, activeSince, inactiveSince } = filter;
+function expiryConditions({ expiresBefore, expiresAfter }: LicenseFilter, bind: Bind): Sql[] {
   return [
     // license_expires_idx
     ...(expiresBefore ? [`l.expires_at < ${bind(expiresBefore)}::timestamptz`] : []),
     ...(expiresAfter ? [`l.expires_at >= ${bind(expiresAfter)}::timestamptz`] : []),
-    // license_active_idx
-    ...(activeSince === undefined ? [] : [`${LAST_ACTIVE} >= ${bind(realDay(activeSince))}::date`]),
-    ...(inactiveSince === undefined ? [] : [`${LAST_ACTIVE} < ${bind(realDay(inactiveSince))}::date`]),
+  ];
+}
+
+function activityConditions(
+  { activeSince, inactiveSince }: LicenseFilter,
+  order: Sql | undefined,
+  bind: Bind,
+): Sql[] {
+  // license_activity_day_idx in a list sorted by activity, else license_activity_pkey
+  const day =
+    order === LAST_ACTIVE
+      ? LAST_ACTIVE
+      : `(select ${LAST_ACTIVE} from license_activity a where a.license_id = l.id)`;
+  return [
+    ...(activeSince === undefined ? [] : [`${day} >= ${bind(realDay(activeSince))}::date`]),
+    ...(inactiveSince === undefined ? [] : [`${day} < ${bind(realDay(inactiveSince))}::date`]),
   ];
 }
 

@@ -7,6 +7,7 @@ export class Migration20261125000005_license extends Migration {
     this.addApps();
     this.addKeySecrets();
     this.addLicenses();
+    this.addActivity();
     this.addReplacedKeys();
     this.addSeats();
   }
@@ -93,7 +94,6 @@ export class Migration20261125000005_license extends Migration {
         key_secret_id uuid
           constraint license_key_secret_id_foreign references key_secret (id) on delete restrict,
         key_generation int not null default 1,
-        last_active_on date,
         constraint license_one_validity check (valid_for is null or expires_at is null)
       ) with (fillfactor = 90)`);
     this.addSql('create index license_app_idx on license (app_id, id)');
@@ -116,15 +116,31 @@ export class Migration20261125000005_license extends Migration {
         where expires_at is not null`);
     this.addSql('create index license_revoked_idx on license (id) where revoked_at is not null');
     this.addSql('create index license_suspended_idx on license (id) where suspended_at is not null');
-    // A license that no machine has used comes before all others.
-    this.addSql(`
-      create index license_active_idx on license (coalesce(last_active_on, '1970-01-01'::date), id)`);
     this.addSql(`
       create index license_metadata_idx on license using gin (metadata jsonb_path_ops)
         where metadata <> '{}'`);
     this.addSql(`
       create index license_metadata_grams_idx on license using gin (metadata_grams(metadata))
         where metadata <> '{}'`);
+  }
+
+  private addActivity(): void {
+    // A table of its own: a new day in a row of license would update each of its indexes.
+    this.addSql(`
+      create table license_activity (
+        license_id uuid primary key
+          constraint license_activity_license_id_foreign references license (id) on update cascade
+          on delete restrict,
+        last_active_on date
+      )`);
+    // A license that no machine has used comes before all others.
+    this.addSql(`
+      create index license_activity_day_idx on license_activity
+        (coalesce(last_active_on, '1970-01-01'::date), license_id)`);
+    this.addSql(ADD_ACTIVITY);
+    this.addSql(`
+      create trigger license_activity_added after insert on license referencing new table as added
+      for each statement execute function license_activity_add()`);
   }
 
   private addReplacedKeys(): void {
@@ -183,13 +199,22 @@ const LICENSE_ENDS_AT = `
     select (expires_at at time zone 'UTC' + grace_days * interval '1 day') at time zone 'UTC'
   $$`;
 
+/** Each license has a row, whichever way it is added. */
+const ADD_ACTIVITY = `
+  create function license_activity_add() returns trigger language plpgsql set search_path from current as $$
+  begin
+    -- Restored licenses have their row in the backup.
+    if current_setting('hub.restoring', true) = 'on' then return null; end if;
+    insert into license_activity (license_id) select id from added;
+    return null;
+  end $$`;
+
 /**
  * Keeps license.seats_used. Triggers do it, so that the number is right whichever way a seat is changed, psql
  * included. Seats are added many at a time and counted once for each license; they are released one by one.
  *
- * A new seat also sets the day of the activation, because a second update of the license would cost each
- * activation. The first seat begins the validity of a license that is valid from then on, in calendar months
- * and years of UTC.
+ * The first seat begins the validity of a license that is valid from then on, in calendar months and years of
+ * UTC.
  */
 const COUNT_SEATS = `
   create function seat_count() returns trigger language plpgsql set search_path from current as $$
@@ -202,7 +227,6 @@ const COUNT_SEATS = `
       with counted as (
         update license l
         set seats_used = l.seats_used + taken.count,
-            last_active_on = greatest(l.last_active_on, (taken.at at time zone 'UTC')::date),
             expires_at = coalesce(l.expires_at,
               (taken.at at time zone 'UTC' + l.valid_for) at time zone 'UTC'),
             valid_for = null

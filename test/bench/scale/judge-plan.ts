@@ -3,7 +3,7 @@ import type { PlanNode } from './explain-log.ts';
 
 /** Tables that grow without limit, and their partitions. */
 const GROWING =
-  /^(license|customer|idempotent_request|seat|charge_session|payment_proof|callback_count|duplicate_payment|refund|(callback|verification|usage_log|fee_line|audit_entry|audit_link|event|event_data|event_delivery)(_\d{4}_\d\d|_default)?|job|job_common)$/;
+  /^(license|license_activity|customer|idempotent_request|seat|charge_session|payment_proof|callback_count|duplicate_payment|refund|(callback|verification|usage_log|fee_line|audit_entry|audit_link|event|event_data|event_delivery)(_\d{4}_\d\d|_default)?|job|job_common)$/;
 
 /** The maximum number of rows to sort or write at once: those of a batch or a page. */
 const MAX_AT_ONCE = 200;
@@ -30,7 +30,9 @@ export function faultsOf(plan: PlanNode, mostBlocks: number, atOnce = MAX_AT_ONC
 
 /** Without those of the functions it calls: their statements are judged by themselves. */
 export function blocksOf(plan: PlanNode): number {
-  const calls = nodesOf(plan).filter((node) => node['Node Type'] === 'Function Scan');
+  const calls = nodesOf(plan).filter(
+    ({ 'Node Type': type, Plans }) => type === 'Function Scan' || (type === 'Result' && Plans === undefined),
+  );
   return calls.reduce((sum, call) => sum - allBlocksOf(call), allBlocksOf(plan));
 }
 

@@ -253,9 +253,9 @@ const COUNT_SEATS = `
   end $$`;
 
 /**
- * Allocates seats to the machines that have none. Returns a row for each new seat: its id, and the version of
- * the terms and the expiry of its license. It leaves out a license that is revoked, suspended, expired, full
- * or locked.
+ * Allocates seats to the machines that have none. Returns an object with a member for each new seat, by its
+ * id: the version of the terms and the expiry of its license. Null if there are no new seats. It leaves out a
+ * license that is revoked, suspended, expired, full or locked.
  *
  * Seats change only under the lock of their license, which keeps `seats_used` exact. PostgreSQL checks the
  * conditions on a license again once it has locked the row. Licenses are locked in the order of their ids, so
@@ -264,10 +264,11 @@ const COUNT_SEATS = `
 const ALLOCATE_SEATS = `
   create function allocate_seats(seat_ids uuid[], key_hashes bytea[], machine_fingerprints text[],
     machine_labels text[], app_versions text[], at timestamptz)
-  returns table (seat_id uuid, version int, ends_at timestamptz)
-  language plpgsql set search_path from current as $$
+  returns jsonb language plpgsql set search_path from current as $$
+  declare
+    new_seats jsonb;
   begin
-    return query with locked as materialized (
+    with locked as materialized (
       select l.id, l.key_hash, l.app_id, l.seat_limit, l.seats_used, l.terms_version,
              -- As the trigger seat_counted_added sets it with the first seat.
              coalesce(l.expires_at, (at at time zone 'UTC' + l.valid_for) at time zone 'UTC') as ends_at
@@ -301,5 +302,9 @@ const ALLOCATE_SEATS = `
       select 'seat.activated', array_agg(s.id), array_agg(l.app_id), array_agg(null::uuid), at
       from allocated s join locked l on l.id = s.license_id having count(*) > 0
     )
-    select s.id, l.terms_version, l.ends_at from allocated s join locked l on l.id = s.license_id;
+    select jsonb_object_agg(s.id, jsonb_build_object(
+      'version', l.terms_version,
+      'endsAtMs', (extract(epoch from l.ends_at) * 1000)::float8))
+    into new_seats from allocated s join locked l on l.id = s.license_id;
+    return new_seats;
   end $$`;

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
 import { systemClock } from '../../../core/clock.ts';
 import { migrateSchema } from '../../../core/prepare-schema.ts';
@@ -157,10 +158,25 @@ export async function dropDatabases(): Promise<void> {
   const names = created.splice(0);
   if (names.length === 0 || !filesAreInMemory()) return;
   await withClient(serverOfRun(), async (client) => {
+    await untilUnused(client, names);
     for (const name of names) await client.query(`drop database if exists ${name} with (force)`);
   });
 }
 const created: string[] = [];
+
+/**
+ * Waits for connections that are being closed, for half a second at most: `pool.end()` returns before they are, and a
+ * client whose connection is terminated throws.
+ */
+async function untilUnused(client: pg.Client, names: readonly string[]): Promise<void> {
+  for (let attempt = 0; attempt < 50; attempt++) {
+    const { rowCount } = await client.query('select from pg_stat_activity where datname = any($1) limit 1', [
+      names,
+    ]);
+    if (rowCount === 0) return;
+    await setTimeout(10);
+  }
+}
 
 function serverOfRun(): string {
   const server = process.env[VARIABLE];

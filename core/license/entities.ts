@@ -165,7 +165,7 @@ export const LicenseSchema = defineEntity({
 });
 export type License = InferEntity<typeof LicenseSchema>;
 
-/** When machines last used a license. Each license has a row, which a trigger adds. */
+/** The day when a machine last used each license. A trigger adds the row of a new license. */
 const LicenseActivitySchema = defineEntity({
   name: 'LicenseActivity',
   tableName: 'license_activity',

@@ -15,7 +15,7 @@ export type LicenseTerms = {
   readonly limits: Limits | null;
   readonly profileLimits: Limits | null;
   readonly features: readonly string[];
-  /** The entries of the metadata that signed copies contain. Null if there are none. */
+  /** The entries of the license's metadata that a signed license contains. Null if there are none. */
   readonly signedMetadata: Metadata | null;
   readonly leaseDays: number | null;
   readonly expiresAtMs: number | null;

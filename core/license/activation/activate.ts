@@ -73,7 +73,7 @@ export function createActivate(options: ActivateOptions) {
       if (license === undefined) return undefined;
       const { seatId, seatLimit: limit, used } = license;
       if (newSeat !== undefined) {
-        lastSeen.touch(newSeat.seatId, 0, at);
+        lastSeen.touch(newSeat.seatId, 0, at); // for the day of the license: the insert sets the time
         if (!newSeat.isOutdated) return { license, seatId: newSeat.seatId, at };
         continue;
       }

@@ -43,8 +43,8 @@ export type Found = {
 export type NewSeat = { readonly seatId: string; readonly isOutdated: boolean };
 
 /**
- * What to do about a license that another transaction has locked: allocate none of its seats, or wait for 1
- * s.
+ * What to do about a license that another transaction has locked: allocate none of its seats, or wait for up
+ * to a second.
  */
 export type OnLocked = 'skip' | 'wait';
 

@@ -1,5 +1,5 @@
-// Records when machines were last seen, and on which day their license was last used. It writes in the
-// background, so that no request waits for it. A hub that crashes loses the last second.
+// Records when machines were last seen, and on which day their license was last used. It writes once a second
+// in the background, so that no request waits for it. A hub that crashes loses what it has not written.
 import type { Pool } from 'pg';
 import { DAY_MS } from '../terms.ts';
 
@@ -64,7 +64,7 @@ const WRITE_LAST_SEEN = {
 
 const WRITE_LAST_ACTIVE = {
   name: 'write_last_active',
-  // seat_pkey, license_activity_pkey. Once a day for each license, and in the order of the ids too.
+  // seat_pkey, license_activity_pkey. Writes once a day for each license, also in the order of the ids.
   text: `update license_activity a set last_active_on = t.day
          from (select a.license_id, t.day
                from (select s.license_id, max((t.at at time zone 'UTC')::date) as day

@@ -65,19 +65,20 @@ export async function signLicense(
   return { ...unsigned, signature: rawSignature(der).toString('base64url') };
 }
 
-/** Bytes of a number modulo the order of P-256. */
+/** The length of r and of s, which are numbers below the order of P-256. */
 const SCALAR_BYTES = 32;
 
 /**
- * Returns r||s, each in 32 bytes, of a signature in DER: SEQUENCE { r INTEGER, s INTEGER } (RFC 3279 section
- * 2.2.3). With `dsaEncoding`, `sign` does the same, but takes twice as long: 47 instead of 23 µs.
+ * Converts a signature from DER to r||s, with 32 bytes for each. The DER is SEQUENCE { r INTEGER, s INTEGER }
+ * (RFC 3279 section 2.2.3). With the option `dsaEncoding`, `sign` converts it too, but takes twice as long:
+ * 47 µs instead of 23.
  */
 function rawSignature(der: Buffer): Buffer {
   const raw = Buffer.alloc(2 * SCALAR_BYTES);
-  let at = 2;
+  let at = 2; // after the tag and the length of the sequence
   for (const end of [SCALAR_BYTES, 2 * SCALAR_BYTES]) {
     const length = der[at + 1] ?? 0;
-    // An integer has a zero byte before a first bit of one.
+    // DER puts a zero byte before a number whose first bit is 1.
     if (der[at] !== INTEGER || length > SCALAR_BYTES + 1) {
       throw new TypeError('the signing key is not an ECDSA P-256 key');
     }

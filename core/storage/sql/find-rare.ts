@@ -11,18 +11,19 @@ export type RareSearch = {
   readonly most: number;
 };
 
-/** The number of blocks that are read to estimate how frequent a text is. */
+/** The number of blocks in the sample, on average. A small table is read completely. */
 const SAMPLED_BLOCKS = 20;
 const SAMPLED_BYTES = SAMPLED_BLOCKS * 8192;
-/** A text is frequent if this share of the sampled rows match. */
+/** A text is frequent if it is in more than this share of the sampled rows. */
 const FREQUENT = 0.2;
 
 /**
  * Returns the ids of the rows that match; undefined if there are too many.
  *
- * An index of trigrams reads all its entries for a text before it returns the first row: with a million
- * licenses, 0.5 s for a text that most customers contain. So the statement first samples the table, and does
- * not use the index for a frequent text. The sample is random, because rows that match may be neighbors.
+ * An index of trigrams reads all its entries for a text before it returns the first row. With a million
+ * licenses, that takes 0.5 s for a text that most customers contain. So the statement first samples random
+ * blocks of the table, and does not use the index if the text is frequent in them. The newest rows would be
+ * no good sample: rows that were added together often contain the same text.
  */
 export async function findRare(pool: Pool, search: RareSearch): Promise<string[] | undefined> {
   const { from, where, values, most } = search;

@@ -28,7 +28,10 @@ export function faultsOf(plan: PlanNode, mostBlocks: number, atOnce = MAX_AT_ONC
   return blocks > mostBlocks ? [...faults, `touches ${blocks} blocks, more than ${mostBlocks}`] : faults;
 }
 
-/** Without those of the functions it calls: their statements are judged by themselves. */
+/**
+ * The blocks that a plan reads, without those of the functions that it calls: their statements are judged by
+ * themselves. A function in a subquery without a table is a Result without inputs.
+ */
 export function blocksOf(plan: PlanNode): number {
   const calls = nodesOf(plan).filter(
     ({ 'Node Type': type, Plans }) => type === 'Function Scan' || (type === 'Result' && Plans === undefined),

@@ -165,8 +165,8 @@ export async function dropDatabases(): Promise<void> {
 const created: string[] = [];
 
 /**
- * Waits for connections that are being closed, for half a second at most: `pool.end()` returns before they are, and a
- * client whose connection is terminated throws.
+ * Waits until no connection uses the databases, for half a second at most. `pool.end()` returns before the server has
+ * closed the connections. If the server terminates one, its client throws.
  */
 async function untilUnused(client: pg.Client, names: readonly string[]): Promise<void> {
   for (let attempt = 0; attempt < 50; attempt++) {

@@ -100,7 +100,7 @@ function laterConditions(after: SpanPosition, order: Sql, bind: Bind): Sql[] {
   return [`${order} <= ${place}`, `(${order} < ${place} or l.id < ${bind(after.id)})`];
 }
 
-/** The expression of license_activity_day_idx. A license that was never active comes last. */
+/** The expression of license_activity_day_idx. In a list, a license that was never active comes last. */
 const LAST_ACTIVE = `coalesce(a.last_active_on, '1970-01-01'::date)`;
 const WITH_ACTIVITY = 'license_activity a join license l on l.id = a.license_id';
 
@@ -130,7 +130,7 @@ function activityConditions(
   order: Sql | undefined,
   bind: Bind,
 ): Sql[] {
-  // license_activity_day_idx in a list sorted by activity, else license_activity_pkey
+  // A list sorted by activity uses license_activity_day_idx, any other license_activity_pkey.
   const day =
     order === LAST_ACTIVE
       ? LAST_ACTIVE

@@ -125,7 +125,7 @@ export class Migration20261125000005_license extends Migration {
   }
 
   private addActivity(): void {
-    // A table of its own: a new day in a row of license would update each of its indexes.
+    // A table of its own: in a row of license, a new day would add an entry to each index of license.
     this.addSql(`
       create table license_activity (
         license_id uuid primary key
@@ -199,7 +199,7 @@ const LICENSE_ENDS_AT = `
     select (expires_at at time zone 'UTC' + grace_days * interval '1 day') at time zone 'UTC'
   $$`;
 
-/** Each license has a row, whichever way it is added. */
+/** Adds the row of a new license to license_activity. A trigger does it for licenses that psql adds, too. */
 const ADD_ACTIVITY = `
   create function license_activity_add() returns trigger language plpgsql set search_path from current as $$
   begin
@@ -253,9 +253,9 @@ const COUNT_SEATS = `
   end $$`;
 
 /**
- * Allocates seats to the machines that have none. Returns an object with a member for each new seat, by its
- * id: the version of the terms and the expiry of its license. Null if there are no new seats. It leaves out a
- * license that is revoked, suspended, expired, full or locked.
+ * Allocates seats to the machines that have none. It leaves out a license that is revoked, suspended,
+ * expired, full or locked. Returns an object: for the id of each new seat, the version of the terms and the
+ * expiry of its license. Returns null if there are no new seats.
  *
  * Seats change only under the lock of their license, which keeps `seats_used` exact. PostgreSQL checks the
  * conditions on a license again once it has locked the row. Licenses are locked in the order of their ids, so

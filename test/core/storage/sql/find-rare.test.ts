@@ -8,7 +8,7 @@ describe('a search by trigrams', () => {
   let pool: pg.Pool;
   before(async () => {
     pool = new pg.Pool({ connectionString: await createMigratedDatabase(), max: 1 });
-    // The oldest 30 customers have a name of their own, the newest 60, and 2 % of the others.
+    // Of the names, 'early' is that of the 30 oldest customers, 'late' of the 60 newest, 'seldom' of 2 % of the others.
     await pool.query(
       `insert into customer (id, name, created_at)
        select ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid,
@@ -34,7 +34,7 @@ describe('a search by trigrams', () => {
     expect(await find('nobody', 100)).to.deep.equal([]);
   });
 
-  it('returns undefined for a text that a fifth of the rows contain, however many it may return', async () => {
+  it('returns undefined for a text that more than a fifth of the rows contain, however many it may return', async () => {
     expect(await find('often', 10_000)).to.equal(undefined);
     expect(await find('customer', 10_000)).to.equal(undefined);
   });

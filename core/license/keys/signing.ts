@@ -55,6 +55,9 @@ export async function signLicense(
   privateKey: KeyObject,
   thread: 'main' | 'pool' = 'main',
 ): Promise<SignedLicense> {
+  if (privateKey.asymmetricKeyDetails?.namedCurve !== 'prime256v1') {
+    throw new TypeError('the signing key is not an ECDSA P-256 key');
+  }
   for (const [member, value] of Object.entries(content)) {
     (CHECKS[member] ?? checkText)(member, value);
   }
@@ -75,22 +78,16 @@ const SCALAR_BYTES = 32;
  */
 function rawSignature(der: Buffer): Buffer {
   const raw = Buffer.alloc(2 * SCALAR_BYTES);
-  let at = 2; // after the tag and the length of the sequence
+  let offset = 2; // after the tag and the length of the sequence
   for (const end of [SCALAR_BYTES, 2 * SCALAR_BYTES]) {
-    const length = der[at + 1] ?? 0;
-    // DER puts a zero byte before a number whose first bit is 1.
-    if (der[at] !== INTEGER || length > SCALAR_BYTES + 1) {
-      throw new TypeError('the signing key is not an ECDSA P-256 key');
-    }
-    at += 2 + length;
-    const digits = der.subarray(at - Math.min(length, SCALAR_BYTES), at);
+    const length = der[offset + 1] ?? 0;
+    offset += 2 + length;
+    // DER puts a zero byte before a number whose first bit is 1, and leaves out other zero bytes.
+    const digits = der.subarray(offset - Math.min(length, SCALAR_BYTES), offset);
     raw.set(digits, end - digits.length);
   }
   return raw;
 }
-
-/** The tag of an integer in DER. */
-const INTEGER = 0x02;
 
 const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 

@@ -15,7 +15,7 @@ export type RareSearch = {
 const SAMPLED_BLOCKS = 20;
 const SAMPLED_BYTES = SAMPLED_BLOCKS * 8192;
 /** A text is frequent if it is in more than this share of the sampled rows. */
-const FREQUENT = 0.2;
+const FREQUENT_SHARE = 0.2;
 
 /**
  * Returns the ids of the rows that match; undefined if there are too many.
@@ -32,12 +32,12 @@ export async function findRare(pool: Pool, search: RareSearch): Promise<string[]
   const { rows } = await pool.query<{ id: string | null }>(
     // Materialized, so that the limit does not lead to a plan that reads the whole table.
     `with sample as materialized (
-       select count(*) filter (where ${where}) > ${FREQUENT} * count(*) as matches
+       select count(*) filter (where ${where}) > ${FREQUENT_SHARE} * count(*) as is_frequent
        from ${from} tablesample system (${percent})
      ), found as materialized (
-       select ${alias}.id from ${from} where not (select matches from sample) and ${where}
+       select ${alias}.id from ${from} where not (select is_frequent from sample) and ${where}
      )
-     select null::uuid as id from sample where matches
+     select null::uuid as id from sample where is_frequent
      union all
      (select id from found limit ${most + 1})`,
     [...values],

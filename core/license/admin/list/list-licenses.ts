@@ -85,7 +85,7 @@ function pageByTime(
     const statement = graceAt
       ? selectInGrace(all, `${bind(graceAt)}::timestamptz`, limit)
       : `select l.id, (extract(epoch from ${order}) * 1000)::float8 as "atMs"
-         from ${order === LAST_ACTIVE ? WITH_ACTIVITY : 'license l'}
+         from ${order === LAST_ACTIVE ? LICENSE_WITH_ACTIVITY : 'license l'}
          where ${all.join(' and ')}
          order by ${order} desc, l.id desc limit ${limit}`;
     const { rows } = await pool.query<{ id: string; atMs: number }>(statement, [...values]);
@@ -102,7 +102,7 @@ function laterConditions(after: SpanPosition, order: Sql, bind: Bind): Sql[] {
 
 /** The expression of license_activity_day_idx. In a list, a license that was never active comes last. */
 const LAST_ACTIVE = `coalesce(a.last_active_on, '1970-01-01'::date)`;
-const WITH_ACTIVITY = 'license_activity a join license l on l.id = a.license_id';
+const LICENSE_WITH_ACTIVITY = 'license_activity a join license l on l.id = a.license_id';
 
 /**
  * The column or expression that a list is sorted by, before the id; undefined if it is sorted by id alone.

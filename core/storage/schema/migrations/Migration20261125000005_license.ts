@@ -7,7 +7,7 @@ export class Migration20261125000005_license extends Migration {
     this.addApps();
     this.addKeySecrets();
     this.addLicenses();
-    this.addActivity();
+    this.addLicenseActivity();
     this.addReplacedKeys();
     this.addSeats();
   }
@@ -124,7 +124,7 @@ export class Migration20261125000005_license extends Migration {
         where metadata <> '{}'`);
   }
 
-  private addActivity(): void {
+  private addLicenseActivity(): void {
     // A table of its own: in a row of license, a new day would add an entry to each index of license.
     this.addSql(`
       create table license_activity (
@@ -137,10 +137,10 @@ export class Migration20261125000005_license extends Migration {
     this.addSql(`
       create index license_activity_day_idx on license_activity
         (coalesce(last_active_on, '1970-01-01'::date), license_id)`);
-    this.addSql(ADD_ACTIVITY);
+    this.addSql(ADD_LICENSE_ACTIVITY);
     this.addSql(`
       create trigger license_activity_added after insert on license referencing new table as added
-      for each statement execute function license_activity_add()`);
+      for each statement execute function add_license_activity()`);
   }
 
   private addReplacedKeys(): void {
@@ -200,8 +200,8 @@ const LICENSE_ENDS_AT = `
   $$`;
 
 /** Adds the row of a new license to license_activity. A trigger does it for licenses that psql adds, too. */
-const ADD_ACTIVITY = `
-  create function license_activity_add() returns trigger language plpgsql set search_path from current as $$
+const ADD_LICENSE_ACTIVITY = `
+  create function add_license_activity() returns trigger language plpgsql set search_path from current as $$
   begin
     -- Restored licenses have their row in the backup.
     if current_setting('hub.restoring', true) = 'on' then return null; end if;

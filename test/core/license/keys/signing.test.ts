@@ -97,9 +97,23 @@ describe('signed license', () => {
     }
   });
 
+  it('verifies if r or s begins with zero bytes', async () => {
+    const key = { key: createPublicKey(privateKey), dsaEncoding: 'ieee-p1363' } as const;
+    let short = 0;
+    for (let time = 0; time < 2_000; time++) {
+      const { signature, ...unsigned } = await signLicense(CONTENT, privateKey);
+      const bytes = Buffer.from(signature, 'base64url');
+      if (bytes[0] === 0 || bytes[32] === 0) short += 1;
+      expect(verify('sha256', Buffer.from(canonicalize(unsigned) ?? ''), key, bytes)).to.equal(true);
+    }
+    expect(short).to.be.above(0);
+  });
+
   it('is refused with another kind of key', async () => {
     const others = [
       generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey,
+      generateKeyPairSync('ec', { namedCurve: 'secp256k1' }).privateKey,
+      generateKeyPairSync('ec', { namedCurve: 'P-224' }).privateKey,
       generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey,
     ];
     for (const key of others) await expectRefusal(CONTENT, key, 'P-256');

@@ -170,7 +170,7 @@ const LicenseActivitySchema = defineEntity({
   name: 'LicenseActivity',
   tableName: 'license_activity',
   properties: {
-    license: () => p.oneToOne(LicenseSchema).primary().owner().deleteRule('restrict'),
+    license: () => p.oneToOne(LicenseSchema).primary().owner().deleteRule('cascade'),
     /** A day in UTC; null before the first activation. */
     lastActiveOn: p.date().nullable(),
   },

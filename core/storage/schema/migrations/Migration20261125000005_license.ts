@@ -130,7 +130,7 @@ export class Migration20261125000005_license extends Migration {
       create table license_activity (
         license_id uuid primary key
           constraint license_activity_license_id_foreign references license (id) on update cascade
-          on delete restrict,
+          on delete cascade,
         last_active_on date
       )`);
     // A license that no machine has used comes before all others.

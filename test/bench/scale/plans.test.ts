@@ -140,7 +140,11 @@ describe('the plans of the statements of a hub', function () {
             text,
             blocks: blocksOf(plan),
             // A search also samples about twenty blocks.
-            most: 60 + 4 * yieldOf(plan) + newBlocksOf(text) + (text.includes('tablesample') ? 30 : 0),
+            most:
+              60 +
+              MAX_BLOCKS_PER_ROW * yieldOf(plan) +
+              newBlocksOf(text) +
+              (text.includes('tablesample') ? 30 : 0),
           })),
       );
       expect(about.length, value).to.be.above(0);

@@ -55,6 +55,8 @@ export async function prepare({
     const auditKey = await readChainKey(pool, createSealer(keys));
     const surroundings = await readSurroundings(pool);
     await populate({ databaseUrl, population, surroundings, auditKey, ...(log && { log }) });
+    // Otherwise the next hub records an event for each license that has expired since the setup.
+    await pool.query('delete from license_expiry_mark');
     await fillQueue(pool, Math.min(population.sessions, MAX_JOBS));
   } finally {
     await pool.end();

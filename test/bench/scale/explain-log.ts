@@ -1,6 +1,8 @@
 // Reads the plans that PostgreSQL ran, with their block counts, from its log. The auto_explain module writes
 // them there, so no statement has to run twice: https://www.postgresql.org/docs/current/auto-explain.html
-import { query } from '../../support/postgres/databases.ts';
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { query, serverLog } from '../../support/postgres/databases.ts';
 
 /** A node of `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)`, with the members that the tests read. */
 export type PlanNode = {
@@ -55,16 +57,29 @@ type Logged = {
   readonly Plan: PlanNode;
 };
 
-/** Parses the plans in a part of the server's log. The last entry may be incomplete, and is left out. */
-export function plansIn(log: string): ExecutedPlan[] {
-  return Array.from(log.matchAll(ENTRY), ([, json = '']) => {
-    const logged: Logged = JSON.parse(json);
+/** Parses the plans in the server's log from this byte on. The last entry may be incomplete, and is left out. */
+export async function plansSince(start: number): Promise<ExecutedPlan[]> {
+  const plans: ExecutedPlan[] = [];
+  let entry: string[] | undefined;
+  // Line by line, because with ten million licenses the log is too long for a string.
+  for await (const line of createInterface(createReadStream(serverLog(), { start }))) {
+    if (entry === undefined || !line.startsWith('\t')) {
+      entry = FIRST_LINE.test(line) ? [] : undefined;
+      continue;
+    }
+    entry.push(line);
+    if (line !== LAST_LINE) continue;
+    const logged: Logged = JSON.parse(entry.join('\n'));
     const { 'Query Text': text, 'Query Parameters': parameters = '', Plan: plan } = logged;
-    return { text: oneLine(text), parameters, plan };
-  });
+    plans.push({ text: oneLine(text), parameters, plan });
+    entry = undefined;
+  }
+  return plans;
 }
+
 /** An entry is one line, followed by the lines of a JSON object. Each begins with a tab, which JSON permits. */
-const ENTRY = / LOG: {2}duration: [\d.]+ ms {2}plan:\n(\t\{\n(?:\t .*\n)*\t\})$/gm;
+const FIRST_LINE = / LOG: {2}duration: [\d.]+ ms {2}plan:$/;
+const LAST_LINE = '\t}';
 
 export function oneLine(text: string): string {
   return text.replace(/--.*$/gm, '').replace(/\s+/g, ' ').trim();

@@ -1,10 +1,11 @@
 // Observes all statements of a working hub on a populated database, with the plans that PostgreSQL ran for
 // each.
+import { stat } from 'node:fs/promises';
 import { startPayments } from '../../support/hub/payment.ts';
 import { startMailServer } from '../../support/network/mail-server.ts';
-import { query, readServerLog } from '../../support/postgres/databases.ts';
+import { query, serverLog } from '../../support/postgres/databases.ts';
 import { drive, SESSION_CALLBACKS } from './drive.ts';
-import { type ExecutedPlan, forceGenericPlans, logPlans, type PlanNode, plansIn } from './explain-log.ts';
+import { type ExecutedPlan, forceGenericPlans, logPlans, type PlanNode, plansSince } from './explain-log.ts';
 import { blocksOf } from './judge-plan.ts';
 import type { Population } from './population.ts';
 import { noteStatementNames } from './statement-names.ts';
@@ -59,16 +60,14 @@ export async function observe({ databaseUrl, dataDir, population }: ObserveOptio
   });
   try {
     // Statements of the hub's startup are not observed.
-    const before = (await readServerLog()).length;
+    const before = await logBytes();
     await drive(payments, population, CUSTOM);
-    const custom = plansIn((await readServerLog()).slice(before));
+    const custom = await plansSince(before);
     await forceGenericPlans(databaseUrl);
     await renewConnections(databaseUrl);
-    const between = (await readServerLog()).length;
+    const between = await logBytes();
     await drive(payments, population, GENERIC);
-    const generic = plansIn((await readServerLog()).slice(between)).filter(({ text }) =>
-      names.byText.has(text),
-    );
+    const generic = (await plansSince(between)).filter(({ text }) => names.byText.has(text));
 
     const byText = Map.groupBy([...custom, ...generic], ({ text }) => text);
     return [...byText].map(([text, executed]) => {
@@ -81,6 +80,10 @@ export async function observe({ databaseUrl, dataDir, population }: ObserveOptio
     await payments.stop();
     await mailServer.close();
   }
+}
+
+async function logBytes(): Promise<number> {
+  return (await stat(serverLog())).size;
 }
 
 /** Settings of a database apply only to new connections. */

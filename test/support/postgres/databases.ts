@@ -107,7 +107,12 @@ export function asSuperuser(databaseUrl: string): string {
 
 /** The server's log so far, including entries of other tests' databases. */
 export function readServerLog(): Promise<string> {
-  return readFile(process.env[LOG_VARIABLE] ?? '', 'utf8');
+  return readFile(serverLog(), 'utf8');
+}
+
+/** The path of the server's log, which can be too large for a string. */
+export function serverLog(): string {
+  return process.env[LOG_VARIABLE] ?? '';
 }
 
 /** Runs one statement on a database, like an operator with psql. */

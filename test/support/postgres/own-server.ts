@@ -39,7 +39,15 @@ export async function startServerOf(bin: string, maxConnections: number): Promis
   // in PostgreSQL 16.
   const major = Number(/\d+/.exec(await run('postgres', ['--version'])));
   const settings = major >= 16 ? ['--set=scram_iterations=1'] : [];
-  await run('initdb', ['-D', data, ...access, ...settings, '--encoding=UTF8', '--locale=C.UTF-8', '--no-sync']);
+  await run('initdb', [
+    '-D',
+    data,
+    ...access,
+    ...settings,
+    '--encoding=UTF8',
+    '--locale=C.UTF-8',
+    '--no-sync',
+  ]);
   const options = [
     `--port=${port}`,
     '--listen_addresses=127.0.0.1',

@@ -12,6 +12,7 @@ import { until } from '../../support/until.ts';
 /** The distribution column of each table. All other tables are small and would be copied to every node. */
 const DISTRIBUTED: Readonly<Record<string, string>> = {
   license: 'id',
+  license_activity: 'license_id',
   seat: 'license_id',
   charge_session: 'id',
   callback: 'session_id',

@@ -1,5 +1,6 @@
-// Records when machines were last seen, and on which day their license was last used. It writes once a second
-// in the background, so that no request waits for it. A hub that crashes loses what it has not written.
+// Records when machines were last seen, and on which day their license was last used. It writes in the
+// background, at most once a second, so that no request waits for it. A hub that crashes loses what it has
+// not written.
 import type { Pool } from 'pg';
 import { DAY_MS } from '../terms.ts';
 
@@ -13,13 +14,20 @@ export type LastSeen = {
 export type LastSeenOptions = { readonly pool: Pool; readonly onError: (error: unknown) => void };
 
 const REFRESH_AFTER_MS = 5 * 60 * 1000;
-const WRITE_EVERY_MS = 1_000;
+/** The response comes first. */
+const WRITE_AFTER_MS = 20;
+const MIN_INTERVAL_MS = 1_000;
 
 export function createLastSeen({ pool, onError }: LastSeenOptions): LastSeen {
   let queued = new Map<string, Date>();
+  let timer: NodeJS.Timeout | undefined;
+  let writtenAtMs = -Infinity;
 
   const write = async (): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
     if (queued.size === 0) return;
+    writtenAtMs = performance.now();
     const batch = queued;
     queued = new Map();
     const values = [[...batch.keys()], [...batch.values()]];
@@ -31,19 +39,16 @@ export function createLastSeen({ pool, onError }: LastSeenOptions): LastSeen {
     }
   };
 
-  const timer = setInterval(() => void write(), WRITE_EVERY_MS);
-  timer.unref();
-
   return {
     touch(seatId, recordedAtMs, now) {
       // A time from a clock that was ahead is replaced as well.
       const isRecent = Math.abs(now.getTime() - recordedAtMs) < REFRESH_AFTER_MS;
-      if (!isRecent || dayOf(now.getTime()) !== dayOf(recordedAtMs)) queued.set(seatId, now);
+      if (isRecent && dayOf(now.getTime()) === dayOf(recordedAtMs)) return;
+      queued.set(seatId, now);
+      const waitMs = writtenAtMs + MIN_INTERVAL_MS - performance.now();
+      timer ??= setTimeout(() => void write(), Math.max(WRITE_AFTER_MS, waitMs)).unref();
     },
-    async close() {
-      clearInterval(timer);
-      await write();
-    },
+    close: write,
   };
 }
 

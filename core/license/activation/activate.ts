@@ -73,7 +73,7 @@ export function createActivate(options: ActivateOptions) {
       if (license === undefined) return undefined;
       const { seatId, seatLimit: limit, used } = license;
       if (newSeat !== undefined) {
-        lastSeen.touch(newSeat.seatId, 0, at); // for the day of the license: the insert sets the time
+        lastSeen.touch(newSeat.seatId, null, at);
         if (!newSeat.isOutdated) return { license, seatId: newSeat.seatId, at };
         continue;
       }
@@ -82,7 +82,7 @@ export function createActivate(options: ActivateOptions) {
       if (seatId === null) {
         if (!hasFreeSeat({ limit, used })) throw seatLimitReached({ limit, used });
       } else if (!changesSeat(license, request) || (await update({ ...request, seatId }))) {
-        lastSeen.touch(seatId, license.lastSeenAtMs ?? 0, at);
+        lastSeen.touch(seatId, license.lastSeenAtMs, at);
         return { license, seatId, at };
       }
       // The license or its seats changed at the same time.

@@ -4,6 +4,7 @@ import type { Clock } from '../../clock.ts';
 import { HubError, type SeatUsage } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
+import { epochMs } from '../../storage/sql/epoch.ts';
 import { effectiveLimits, graceEndsAtMs, ineligible, type Limits } from '../terms.ts';
 import type { LastSeen } from './last-seen.ts';
 
@@ -49,7 +50,7 @@ export function createCheckStatus({ pool, lastSeen, clock }: CheckStatusOptions)
         const message = 'this machine has no active seat on this license; activate it first';
         throw new HubError('seat_not_active', message, { field: 'machineFingerprint' });
       }
-      lastSeen.touch(row.seatId, row.lastSeenAtMs ?? 0, now);
+      lastSeen.touch(row.seatId, row.lastSeenAtMs, now);
     }
     return {
       licenseId,
@@ -113,11 +114,11 @@ const OF_MANY = statusOf('unnest($1::uuid[], $2::text[]) with ordinality');
 /** license_pkey, limit_profile_pkey, seat_active_key */
 function statusOf(lookups: string): string {
   return `select t.position, l.seat_limit as "seatLimit", l.limits, p.limits as "profileLimits",
-                 (extract(epoch from l.expires_at) * 1000)::float8 as "expiresAtMs",
+                 ${epochMs('l.expires_at')} as "expiresAtMs",
                  l.grace_days as "graceDays", l.revoked_at is not null as revoked,
                  l.suspended_at is not null as suspended, l.features, l.terms_version as "termsVersion",
                  l.seats_used as used, s.id as "seatId",
-                 (extract(epoch from s.last_seen_at) * 1000)::float8 as "lastSeenAtMs"
+                 ${epochMs('s.last_seen_at')} as "lastSeenAtMs"
           from ${lookups} as t (license_id, machine_fingerprint, position)
           join license l on l.id = t.license_id
           left join limit_profile p on p.id = l.limit_profile_id

@@ -4,6 +4,7 @@ import type { Pool } from 'pg';
 import type { Counter } from 'prom-client';
 import type { Clock } from '../../clock.ts';
 import { newUuid } from '../../ids.ts';
+import { epochMs } from '../../storage/sql/epoch.ts';
 import { inTransaction, mayBeCausedByOneItem } from '../../storage/sql/transaction.ts';
 import type { LicenseTerms } from '../terms.ts';
 
@@ -146,13 +147,13 @@ const FIND_OR_ALLOCATE = `
          ) end as "signedMetadata",
          l.lease_days as "leaseDays",
          -- As the trigger seat_counted_added sets it with the first seat.
-         (extract(epoch from coalesce(l.expires_at, ($6::timestamptz at time zone 'UTC' + l.valid_for)
-           at time zone 'UTC')) * 1000)::float8 as "expiresAtMs",
+         ${epochMs(`coalesce(l.expires_at,
+           ($6::timestamptz at time zone 'UTC' + l.valid_for) at time zone 'UTC')`)} as "expiresAtMs",
          l.grace_days as "graceDays", l.terms_version as "termsVersion", k.kid,
          l.seat_limit as "seatLimit", l.seats_used as used,
          l.revoked_at is not null as revoked, l.suspended_at is not null as suspended,
          s.id as "seatId", s.machine_label as "machineLabel", s.app_version as "appVersion",
-         (extract(epoch from s.last_seen_at) * 1000)::float8 as "lastSeenAtMs",
+         ${epochMs('s.last_seen_at')} as "lastSeenAtMs",
          case when s.id is null then (select allocate_seats($1, $2, $3, $4, $5, $6)) -> t.new_id::text
          end as allocated
   from unnest($1::uuid[], $2::bytea[], $3::text[]) with ordinality

@@ -5,8 +5,11 @@ import type { Pool } from 'pg';
 import { DAY_MS } from '../terms.ts';
 
 export type LastSeen = {
-  /** Queues an update, unless the recorded time is less than five minutes old and of the same day in UTC. */
-  touch(seatId: string, recordedAtMs: number, now: Date): void;
+  /**
+   * Queues an update, unless the recorded time is less than five minutes old and of the same day in UTC. For a
+   * new seat it is null: the insert has set the time, and only the day of the license is left to write.
+   */
+  touch(seatId: string, recordedAtMs: number | null, now: Date): void;
   /** Writes what is queued, and stops. */
   close(): Promise<void>;
 };
@@ -41,15 +44,18 @@ export function createLastSeen({ pool, onError }: LastSeenOptions): LastSeen {
 
   return {
     touch(seatId, recordedAtMs, now) {
-      // A time from a clock that was ahead is replaced as well.
-      const isRecent = Math.abs(now.getTime() - recordedAtMs) < REFRESH_AFTER_MS;
-      if (isRecent && dayOf(now.getTime()) === dayOf(recordedAtMs)) return;
+      if (recordedAtMs !== null && isCurrent(recordedAtMs, now.getTime())) return;
       queued.set(seatId, now);
       const waitMs = writtenAtMs + MIN_INTERVAL_MS - performance.now();
       timer ??= setTimeout(() => void write(), Math.max(WRITE_AFTER_MS, waitMs)).unref();
     },
     close: write,
   };
+}
+
+/** A time from a clock that was ahead is not current. */
+function isCurrent(recordedAtMs: number, nowMs: number): boolean {
+  return Math.abs(nowMs - recordedAtMs) < REFRESH_AFTER_MS && dayOf(nowMs) === dayOf(recordedAtMs);
 }
 
 function dayOf(ms: number): number {

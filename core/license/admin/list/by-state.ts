@@ -1,4 +1,5 @@
 // The conditions on the state of a license.
+import { epochMs } from '../../../storage/sql/epoch.ts';
 import type { LicenseStateName } from '../../terms.ts';
 import type { Bind, Sql } from './binder.ts';
 
@@ -38,7 +39,7 @@ export function selectInGrace(conditions: readonly Sql[], now: Sql, limit: numbe
       select (select min(grace_days) from license where grace_days > grace.days and grace_days > 0)
       from grace where grace.days is not null
     )
-    select x.id, (extract(epoch from x.expires_at) * 1000)::float8 as "atMs"
+    select x.id, ${epochMs('x.expires_at')} as "atMs"
     from grace cross join lateral (
       select l.id, l.expires_at from license l
       where l.grace_days = grace.days and l.grace_days > 0

@@ -1,6 +1,7 @@
 // Lists licenses by filters. In SQL, because each filter has an index of its own, and the list its order.
 import type { Pool } from 'pg';
 import type { Database } from '../../../storage/database.ts';
+import { epochMs } from '../../../storage/sql/epoch.ts';
 import {
   type Page,
   type PageRequest,
@@ -84,7 +85,7 @@ function pageByTime(
     const all = [...conditions, ...(after ? laterConditions(after, order, bind) : [])];
     const statement = graceAt
       ? selectInGrace(all, `${bind(graceAt)}::timestamptz`, limit)
-      : `select l.id, (extract(epoch from ${order}) * 1000)::float8 as "atMs"
+      : `select l.id, ${epochMs(order)} as "atMs"
          from ${order === LAST_ACTIVE ? LICENSE_WITH_ACTIVITY : 'license l'}
          where ${all.join(' and ')}
          order by ${order} desc, l.id desc limit ${limit}`;

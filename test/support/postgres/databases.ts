@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
 import { systemClock } from '../../../core/clock.ts';
 import { migrateSchema } from '../../../core/prepare-schema.ts';
@@ -13,6 +12,7 @@ import { storageEntities } from '../../../core/storage/schema/entities.ts';
 import { makePartitions } from '../../../core/storage/schema/partitions.ts';
 import { discard, makeDataDir } from '../hub/data-dir.ts';
 import { filesAreInMemory } from '../memory-directory.ts';
+import { until } from '../until.ts';
 import { oneRole, twoRoles } from './database-roles.ts';
 import { startServerOf, type TestServer } from './own-server.ts';
 
@@ -163,25 +163,14 @@ export async function dropDatabases(): Promise<void> {
   const names = created.splice(0);
   if (names.length === 0 || !filesAreInMemory()) return;
   await withClient(serverOfRun(), async (client) => {
-    await untilUnused(client, names);
+    // `pool.end()` returns before the server has closed the connections, and a client throws if the drop ends its own.
+    const isUnused = async (): Promise<boolean> =>
+      (await client.query('select from pg_stat_activity where datname = any($1)', [names])).rowCount === 0;
+    await until(isUnused, 'the databases have no connection', 500).catch(() => {});
     for (const name of names) await client.query(`drop database if exists ${name} with (force)`);
   });
 }
 const created: string[] = [];
-
-/**
- * Waits until no connection uses the databases, for half a second at most. `pool.end()` returns before the server has
- * closed the connections. If the server terminates one, its client throws.
- */
-async function untilUnused(client: pg.Client, names: readonly string[]): Promise<void> {
-  for (let attempt = 0; attempt < 50; attempt++) {
-    const { rowCount } = await client.query('select from pg_stat_activity where datname = any($1) limit 1', [
-      names,
-    ]);
-    if (rowCount === 0) return;
-    await setTimeout(10);
-  }
-}
 
 function serverOfRun(): string {
   const server = process.env[VARIABLE];

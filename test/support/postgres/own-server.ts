@@ -25,11 +25,14 @@ export async function startServerOf(bin: string, maxConnections: number): Promis
     await chown(directory, account.uid, account.gid);
   }
   // The npm package's libraries lack their symbolic links.
-  const { root } = await usableBinaries({ root: dirname(bin), version: 'of-the-run' }, directory, account);
-  const run = async (command: string, args: readonly string[]): Promise<string> => {
+  const { root, major } = await usableBinaries(
+    { root: dirname(bin), version: 'of-the-run' },
+    directory,
+    account,
+  );
+  const run = async (command: string, args: readonly string[]): Promise<void> => {
     const { ok, output } = await runCommand(join(root, 'bin', command), args, { account, cwd: directory });
     if (!ok) throw new Error(`${join(bin, command)}: ${output}`);
-    return output;
   };
   const [data, log, port] = [join(directory, 'data'), join(directory, 'server.log'), await freePort()];
   const [password, passwordFile] = [randomBytes(12).toString('hex'), join(directory, 'password')];
@@ -37,8 +40,7 @@ export async function startServerOf(bin: string, maxConnections: number): Promis
   const access = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
   // Tests open thousands of connections. With 4096 iterations, the default, each costs milliseconds. The setting is new
   // in PostgreSQL 16.
-  const major = Number(/\d+/.exec(await run('postgres', ['--version'])));
-  const settings = major >= 16 ? ['--set=scram_iterations=1'] : [];
+  const settings = Number(major) >= 16 ? ['--set=scram_iterations=1'] : [];
   await run('initdb', [
     '-D',
     data,

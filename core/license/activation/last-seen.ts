@@ -6,8 +6,9 @@ import { DAY_MS } from '../terms.ts';
 
 export type LastSeen = {
   /**
-   * Queues an update, unless the recorded time is less than five minutes old and of the same day in UTC. For a
-   * new seat it is null: the insert has set the time, and only the day of the license is left to write.
+   * Queues an update, unless the recorded time is less than five minutes old and of the same day in UTC.
+   * For a new seat it is null: the insert has set the time, and only the day of the license is left to
+   * write.
    */
   touch(seatId: string, recordedAtMs: number | null, now: Date): void;
   /** Writes what is queued, and stops. */

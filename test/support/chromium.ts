@@ -9,7 +9,7 @@ import { type BrowserContext, type BrowserContextOptions, chromium } from 'playw
 
 const CHROMIUM = '/usr/bin/chromium';
 const FLAGS = `--headless --no-sandbox --disable-gpu --disable-quic --no-first-run
-  --disable-background-networking --disable-component-update --disable-sync`.split(/\s+/);
+  --disable-background-networking --disable-component-update --disable-sync --process-per-site`.split(/\s+/);
 
 /** The time limit of the installation. */
 export const INSTALLATION_MS = 300_000;

@@ -22,8 +22,7 @@ const ADVISORY = [
   ),
 ];
 
-describe("a session that holds the hub's locks", function () {
-  this.timeout(60_000); // it starts hubs
+describe("a session that holds the hub's locks", () => {
   let databaseUrl: string;
   let hub: TestHub | undefined;
   let holder: pg.Client;

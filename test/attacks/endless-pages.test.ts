@@ -27,8 +27,7 @@ const COMMANDS = [
   'token list',
 ];
 
-describe('attack: endless pages', function () {
-  this.timeout(60_000);
+describe('attack: endless pages', () => {
   let server: Server;
   let hub: { rpcUrl: string; token: string };
   let calls = 0;

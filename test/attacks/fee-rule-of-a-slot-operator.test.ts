@@ -11,8 +11,7 @@ import { type Payments, startPayments } from '../support/hub/payment.ts';
 type Admin = Client<typeof PaymentAdminService>;
 type Rule = NonNullable<Parameters<Admin['addFeeRule']>[0]['rule']>;
 
-describe('attack: the fee rules of a slot operator', function () {
-  this.timeout(60_000);
+describe('attack: the fee rules of a slot operator', () => {
   let payments: Payments;
   let operator: Admin;
   before(async () => {

@@ -25,8 +25,7 @@ import { until } from '../support/until.ts';
 
 const SETTINGS = { providerTimeoutMs: 2_000, retryDelaySeconds: 1, sweepAfterMs: [4 * 3_600_000] };
 
-describe('a hub frozen past its verification lease', function () {
-  this.timeout(60_000);
+describe('a hub frozen past its verification lease', () => {
   /** The frozen one: its way to the database is held up. */
   let payments: Payments;
   let other: TestHub;

@@ -12,8 +12,7 @@ const UNPACKED = Buffer.from(JSON.stringify({ listServices: 'x'.repeat(MEGABYTE)
 const BOMB = gzipSync(UNPACKED);
 const BOMBS = 300;
 
-describe('a decompression bomb', function () {
-  this.timeout(60_000); // it starts a hub
+describe('a decompression bomb', () => {
   let attacked: AttackedHub;
   before(async () => {
     attacked = await startAttackedHub();

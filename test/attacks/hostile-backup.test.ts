@@ -20,8 +20,7 @@ const PASSPHRASE = 'correct horse battery staple';
 type Fields = Record<string, unknown>;
 type Parsed = Fields & { tables: Fields[]; sequences: Fields[] };
 
-describe('a hostile backup', function () {
-  this.timeout(60_000); // it starts a hub
+describe('a hostile backup', () => {
   let directory: string;
   let honest: BackupEntry[];
   let databaseUrl: string;

@@ -14,8 +14,7 @@ import { type Payments, startPayments } from '../support/hub/payment.ts';
 
 type Request = MessageInitShape<typeof CreateChargeSessionRequestSchema>;
 
-describe('attack: the idempotency key of another slot', function () {
-  this.timeout(60_000);
+describe('attack: the idempotency key of another slot', () => {
   let payments: Payments;
   let store: Client<typeof PaymentService>;
   let wallet: Client<typeof PaymentService>;

@@ -7,8 +7,7 @@ const MEGABYTE = 1_000_000;
 const LARGE = Buffer.from(JSON.stringify({ listServices: 'x'.repeat(MEGABYTE) }));
 const MESSAGES = 200;
 
-describe('a stream of large JSON messages', function () {
-  this.timeout(60_000); // it starts a hub
+describe('a stream of large JSON messages', () => {
   let attacked: AttackedHub;
   let headers: Record<string, string>;
   beforeEach(async () => {

@@ -20,8 +20,7 @@ const LINES = 1_500;
 /** More than the hub lists. */
 const ERRORS = 1_000;
 
-describe('an import by a hub that is killed', function () {
-  this.timeout(60_000); // it starts hubs and programs
+describe('an import by a hub that is killed', () => {
   let dataDir: string;
   let databaseUrl: string;
   let hub: HubProcess;

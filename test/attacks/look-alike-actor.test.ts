@@ -11,8 +11,7 @@ import { startHub, type TestHub, transportTo } from '../support/hub/hub.ts';
 import { createApp, issueLicense } from '../support/hub/license.ts';
 import { query } from '../support/postgres/databases.ts';
 
-describe('a token that imitates another actor', function () {
-  this.timeout(60_000); // it starts a hub
+describe('a token that imitates another actor', () => {
   let hub: TestHub;
   const log: string[] = [];
   before(async () => {

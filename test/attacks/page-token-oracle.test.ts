@@ -14,8 +14,7 @@ import { createSession, type Payments, startPayments } from '../support/hub/paym
 
 const ALL = { createdFrom: { seconds: 0n, nanos: 0 } };
 
-describe('attack: page tokens as an oracle', function () {
-  this.timeout(60_000);
+describe('attack: page tokens as an oracle', () => {
   let payments: Payments;
   let own: string;
   let foreign: string;

@@ -22,8 +22,7 @@ const PASSPHRASE = 'correct horse battery staple';
 const HEAD = `7:${'0'.repeat(64)}\n`;
 const NOBODY = 'postgres://127.0.0.1:1/';
 
-describe('a restore whose commit gets no response', function () {
-  this.timeout(60_000); // it starts a hub
+describe('a restore whose commit gets no response', () => {
   let directory: string;
   let file: string;
   let createdAt: string;

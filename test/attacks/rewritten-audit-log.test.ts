@@ -16,8 +16,7 @@ import { until } from '../support/until.ts';
 const APPEND_ONLY = ['audit_entry', 'audit_link', 'audit_anchor'];
 const QUEUE_THE_REST = 'insert into audit_unlinked select id from audit_entry on conflict do nothing';
 
-describe('an audit log rewritten by the owner of the schema', function () {
-  this.timeout(60_000); // it starts hubs
+describe('an audit log rewritten by the owner of the schema', () => {
   const masterKey = randomBytes(32).toString('base64');
   let databaseUrl: string;
   let directory: string;

@@ -24,8 +24,7 @@ import {
 import { query } from '../support/postgres/databases.ts';
 import { until } from '../support/until.ts';
 
-describe('a second payment of a paid session', function () {
-  this.timeout(60_000);
+describe('a second payment of a paid session', () => {
   let payments: Payments;
   before(async () => {
     payments = await startPayments();
@@ -352,8 +351,7 @@ describe('a second payment of a paid session', function () {
   });
 });
 
-describe('a second payment of a session with its maximum of callbacks', function () {
-  this.timeout(60_000);
+describe('a second payment of a session with its maximum of callbacks', () => {
   const KEPT = 3;
   let payments: Payments;
   /** How far the hub's clock is ahead. */

@@ -21,8 +21,7 @@ import { until } from '../support/until.ts';
 const KEY = /[0-9A-HJKMNP-TV-Z]{5}(-[0-9A-HJKMNP-TV-Z]{5}){4}/g;
 const HEADER = 'licenseId,licenseKey,app,seats,limitProfile,limits,customer,expiresAt\r\n';
 
-describe('an unwritable output', function () {
-  this.timeout(60_000); // it starts a hub and programs
+describe('an unwritable output', () => {
   const app = `app-${randomUUID().slice(0, 8)}`;
   let hub: TestHub;
   let dir: string;

@@ -69,7 +69,6 @@ describe('the benchmark', () => {
   });
 
   it('measures the effect of batching alone', async function () {
-    this.timeout(120_000);
     if (!IS_LONG) return this.skip(); // it starts all sides again
     const program = new URL('test/bench/bound/bench-bound.ts', ROOT).pathname;
     const { stdout } = await promisify(execFile)(process.execPath, [program, '--smoke']);
@@ -84,7 +83,6 @@ describe('the benchmark', () => {
   });
 
   it('leaves no process and no file behind after Ctrl-C', async function () {
-    this.timeout(120_000);
     if (!IS_LONG) return this.skip(); // it starts all sides again
     const temporary = await mkdtemp(join(tmpdir(), 'bench-interrupted-'));
     // The benchmark gets its own process group. The test signals the whole group, as a terminal does on

@@ -16,9 +16,7 @@ registerHooks({ resolve: (name, context, next) => {
   return next(name, context);
 } });`;
 
-describe('the hubctl executable', function () {
-  this.timeout(60_000); // it starts programs
-
+describe('the hubctl executable', () => {
   it("prints its version with the machine's Node.js", async () => {
     const { code, stdout } = await hubctl(['--version'], { PATH: MACHINE_PATH });
     expect(code).to.equal(0);

@@ -14,8 +14,7 @@ import { activate } from '../support/network/rest.ts';
 import { kidOf, publicKeyOf } from './machine.ts';
 import { createVendorProject, type VendorProject } from './vendor-project.ts';
 
-describe('the client in a browser', function () {
-  this.timeout(60_000); // it compiles, and starts a browser
+describe('the client in a browser', () => {
   let project: VendorProject;
   let server: Server;
   let hub: TestHub;

@@ -10,8 +10,7 @@ import { blockOrder, buyAndPay, createOffer, salesOf } from '../support/hub/sale
 import { type Fixture, startFixture } from './fixture.ts';
 import { type Complaints, visit } from './visit.ts';
 
-describe('the accessibility of the console', function () {
-  this.timeout(180_000);
+describe('the accessibility of the console', () => {
   let fixture: Fixture;
   let browser: Browser;
   let axe: string;

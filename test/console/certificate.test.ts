@@ -15,8 +15,7 @@ import {
   subjectOf,
 } from '../support/network/certificates.ts';
 
-describe('the console over TLS', function () {
-  this.timeout(60_000);
+describe('the console over TLS', () => {
   let certificates: Certificates;
   let issuer: Issuer;
   let client: Pair;

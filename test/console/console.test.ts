@@ -21,8 +21,7 @@ import { until } from '../support/until.ts';
 import { type Fixture, startFixture } from './fixture.ts';
 import { type Complaints, type Visit, visit } from './visit.ts';
 
-describe('the console in a browser', function () {
-  this.timeout(60_000);
+describe('the console in a browser', () => {
   let fixture: Fixture;
   let browser: Browser;
   let here: Visit;

@@ -20,8 +20,7 @@ import { until } from '../support/until.ts';
 import { createControls, createRoleTokens, type RoleTokens } from './controls.ts';
 import { type Complaints, type Visit, visit } from './visit.ts';
 
-describe('events and endpoints in the console', function () {
-  this.timeout(60_000);
+describe('events and endpoints in the console', () => {
   let hub: TestHub;
   let browser: Browser;
   let events: Client<typeof EventService>;

@@ -16,8 +16,7 @@ import { type Complaints, type Visit, visit } from './visit.ts';
 
 const APP = 'photo-lab';
 
-describe('licenses and customers in the console', function () {
-  this.timeout(60_000);
+describe('licenses and customers in the console', () => {
   let hub: TestHub;
   let browser: Browser;
   let customers: Client<typeof CustomerService>;

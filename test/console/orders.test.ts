@@ -24,8 +24,7 @@ import { until } from '../support/until.ts';
 import { createControls, createRoleTokens, type RoleTokens } from './controls.ts';
 import { type Complaints, type Visit, visit } from './visit.ts';
 
-describe('offers and orders in the console', function () {
-  this.timeout(60_000);
+describe('offers and orders in the console', () => {
   let sales: Sales;
   let mailServer: MailServer;
   let browser: Browser;

@@ -17,9 +17,7 @@ function broken(path: string, right: string, wrong: string): string {
   return text.replace(right, wrong);
 }
 
-describe('deploy/', function () {
-  this.timeout(60_000); // it starts compilers and linters
-
+describe('deploy/', () => {
   it('has a valid Dockerfile; the check detects errors', () => {
     expect(lintDockerfile(readDeploy('Dockerfile'))).to.deep.equal([]);
     for (const [right, wrong, finding] of [

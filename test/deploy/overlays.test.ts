@@ -40,8 +40,7 @@ function filesOf(manifest: Manifest): string[] {
   });
 }
 
-describe('the overlays of deploy/', function () {
-  this.timeout(60_000);
+describe('the overlays of deploy/', () => {
   before(function () {
     requireProgram(this, 'kubectl', '--help');
   });

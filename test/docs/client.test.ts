@@ -74,8 +74,7 @@ describe('docs/client.md and client/README.md', () => {
     expect(methods).to.have.members(Object.keys(client));
   });
 
-  describe('has an application', function () {
-    this.timeout(60_000); // it compiles
+  describe('has an application', () => {
     let hub: TestHub;
     let project: VendorProject;
     before(async function () {

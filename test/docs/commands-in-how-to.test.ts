@@ -1,7 +1,6 @@
 // Runs the commands of the how-to pages.
 import { followPages } from './follow-pages.ts';
 
-describe('the commands', function () {
-  this.timeout(60_000); // the demo starts
+describe('the commands', () => {
   followPages((path) => path.startsWith('docs/how-to/'));
 });

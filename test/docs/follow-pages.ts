@@ -11,9 +11,6 @@ import { type Demo, type Step, startDemo, steady, steps } from './run-doc-comman
 /** Without `output`, a step only has to succeed. */
 type Followed = Pick<Step, 'command'> & Partial<Step>;
 
-/** A page starts dozens of programs. */
-const PAGE_MS = 180_000;
-
 /** Tests the commands of the pages that `isIncluded` selects. Each caller starts a demo of its own. */
 export function followPages(isIncluded: (path: string) => boolean): void {
   let demo: Demo;
@@ -26,8 +23,7 @@ export function followPages(isIncluded: (path: string) => boolean): void {
     const page = readPage(path);
     const followed = isGenerated(page) ? [] : readParts(page).flatMap(stepsOf);
     if (followed.length === 0) continue;
-    it(`of ${path} print the output that the page shows`, async function () {
-      this.timeout(PAGE_MS);
+    it(`of ${path} print the output that the page shows`, async () => {
       const stand = {
         'postgres://hub@db/hub': await createDatabase(),
         'redis://redis': foundRedis(),

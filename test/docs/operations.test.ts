@@ -87,7 +87,6 @@ describe('docs/operations', () => {
   });
 
   it('has alerts that Prometheus accepts, and that fire when they should', function () {
-    this.timeout(60_000);
     const check = promtool(this, ['check', 'rules', `${FOLDER}/alerts.yml`]);
     expect(check.code, check.output).to.equal(0);
     expect(check.output).to.contain(`${alerts.size} rules found`);

@@ -30,9 +30,7 @@ function listedFiles(page: string): string[] {
   return Array.from(text.matchAll(/^\d+\. \[`([^`]+)`\]/gm), ([, file = '']) => file);
 }
 
-describe('the files that run during a request', function () {
-  this.timeout(60_000); // it starts a hub
-
+describe('the files that run during a request', () => {
   let payments: Payments;
   const profiler = new Session();
   before(async () => {

@@ -70,8 +70,7 @@ for (const sample of SAMPLES) {
 
   const title = `the receiver in docs/receive/${folder}${isThere ? '' : ' (not run: not installed)'}`;
 
-  describe(title, function () {
-    this.timeout(60_000); // it may have to be compiled
+  describe(title, () => {
     const test = isThere ? it : it.skip;
     let hub: TestHub;
     let events: EventClient;

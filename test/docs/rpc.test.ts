@@ -4,8 +4,7 @@ import { fencedBlocks, readPage } from './markdown.ts';
 import { onDemo } from './run-doc-commands.ts';
 
 describe('docs/rpc.md', () => {
-  it('shows calls that work', async function () {
-    this.timeout(120_000); // it starts a program for each command
+  it('shows calls that work', async () => {
     const blocks = fencedBlocks(readPage('docs/rpc.md'), 'sh').slice(0, 3); // the last installs from the registry
     const commands = blocks.flatMap((block) => block.replaceAll('\\\n', ' ').trim().split('\n'));
     expect(commands).to.have.length(8);

@@ -9,7 +9,6 @@ describe('docs/scripting.md', () => {
   const page = readPage('docs/scripting.md');
 
   it('shows the real output of commands, and a script that works', async function () {
-    this.timeout(120_000); // it starts a program for each command
     const hasJq = await promisify(execFile)('jq', ['--version']).catch(() => undefined);
     if (hasJq === undefined) return this.skip();
     const shown = fencedBlocks(page, 'console').flatMap(steps);

@@ -22,8 +22,7 @@ describe('docs/simulator.md', () => {
     expect(rows.slice(operations.length).map(([kind]) => kind)).to.deep.equal(FAULT_KINDS);
   });
 
-  it('shows a command that works with the demo', async function () {
-    this.timeout(60_000);
+  it('shows a command that works with the demo', async () => {
     const [step] = fencedBlocks(PAGE, 'console').flatMap(steps);
     const [outcome] = await onDemo([step?.command ?? '']);
     expect(outcome).to.deep.include({ output: step?.output.trim(), code: 0 });

@@ -8,9 +8,7 @@ const [SESSIONS, KILLS] = IS_LONG ? [60, 3] : [30, 2];
 const TENTH = SESSIONS / 10;
 const SEED = Number(process.env['HUB_TEST_SEED'] ?? Date.now() % 2 ** 31);
 
-describe('a hub killed while sessions are paid and refunded', function () {
-  this.timeout(180_000); // a hub restarts within seconds, and its locks expire within ten more
-
+describe('a hub killed while sessions are paid and refunded', () => {
   it(`counts each session once, to the minor unit, and grants what it paid for once (seed ${SEED})`, async () => {
     const report = await killWhilePaying({ sessions: SESSIONS, kills: KILLS, seed: SEED });
     expect(report.trouble).to.deep.equal([]);

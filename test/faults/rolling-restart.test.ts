@@ -74,8 +74,7 @@ http {
 }
 `;
 
-describe('a rolling restart', function () {
-  this.timeout(180_000); // it starts many processes
+describe('a rolling restart', () => {
   let dir: string;
   let databaseUrl: string;
   let beside: TestHub;

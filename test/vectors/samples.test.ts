@@ -12,8 +12,7 @@ import { CASES, VECTORS_FILE, vectorsText } from './vectors.ts';
 for (const sample of SAMPLES) {
   const isThere = (await run(sample.needs, tmpdir())).code === 0;
 
-  describe(`the sample in ${sample.folder}${isThere ? '' : ` (not run: ${sample.install})`}`, function () {
-    this.timeout(120_000); // it may have to be compiled
+  describe(`the sample in ${sample.folder}${isThere ? '' : ` (not run: ${sample.install})`}`, () => {
     const test = isThere ? it : it.skip;
     let copy: Awaited<ReturnType<typeof copyOf>>;
 

@@ -32,8 +32,7 @@ import { start } from '../spawn-hubctl.ts';
 
 const PASSPHRASE = 'correct horse battery staple';
 
-describe('a backup', function () {
-  this.timeout(90_000); // it starts hubs, and a passphrase takes a second to become a key
+describe('a backup', () => {
   let directory: string;
   let file: string;
   let passphraseFile: string;

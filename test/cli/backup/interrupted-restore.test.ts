@@ -28,8 +28,7 @@ const PASSPHRASE = 'correct horse battery staple';
 const RESTORING = `select pid from pg_stat_activity
                    where datname = current_database() and application_name = 'hubctl backup restore'`;
 
-describe('a killed restore', function () {
-  this.timeout(60_000); // it starts a hub and several hubctl
+describe('a killed restore', () => {
   let directory: string;
   let file: string;
   let createdAt: string;

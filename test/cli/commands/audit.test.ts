@@ -7,9 +7,7 @@ import { createApp, issueLicense } from '../../support/hub/license.ts';
 import { asSuperuser, query } from '../../support/postgres/databases.ts';
 import { hubctlHere, type Printed } from '../run-here.ts';
 
-describe('hubctl audit', function () {
-  this.timeout(120_000); // it starts a hub and programs
-
+describe('hubctl audit', () => {
   let hub: TestHub;
   const run = (...args: string[]): Promise<Printed> =>
     hubctlHere(['audit', ...args], { HUBCTL_SERVER: hub.rpcUrl, HUBCTL_TOKEN: hub.token });

@@ -9,9 +9,7 @@ import { hubctl, MACHINE_NODE } from '../spawn-hubctl.ts';
 const SERVER = { HUBCTL_SERVER: 'http://127.0.0.1:7100', HUBCTL_TOKEN: 'hub_secret' };
 const ADDRESS = 'http://127.0.0.1:7100/console/';
 
-describe('hubctl console', function () {
-  this.timeout(60_000); // it starts programs
-
+describe('hubctl console', () => {
   it('prints the address of the console, without a token', async () => {
     const { code, stdout } = await hubctl(['console'], SERVER);
     expect({ code, stdout }).to.deep.equal({ code: 0, stdout: `Console  ${ADDRESS}\n` });

@@ -78,8 +78,7 @@ describe('the chosen hub', () => {
   });
 });
 
-describe('hubctl context', function () {
-  this.timeout(60_000); // it starts a hub and programs
+describe('hubctl context', () => {
   let hub: TestHub;
   let config: string;
   before(async () => {

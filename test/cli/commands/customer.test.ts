@@ -3,9 +3,7 @@ import { expect } from 'chai';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
 import { hubctlHere, type Printed } from '../run-here.ts';
 
-describe('hubctl customer', function () {
-  this.timeout(60_000); // it starts a hub and programs
-
+describe('hubctl customer', () => {
   let hub: TestHub;
   const run = (...args: string[]): Promise<Printed> =>
     hubctlHere(['customer', ...args], { HUBCTL_SERVER: hub.rpcUrl, HUBCTL_TOKEN: hub.token });

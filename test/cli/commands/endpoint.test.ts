@@ -7,8 +7,7 @@ import { until } from '../../support/until.ts';
 import { expectPrinted } from '../expect-schema.ts';
 import { type Printed, runHere } from '../run-here.ts';
 
-describe('hubctl endpoint', function () {
-  this.timeout(60_000); // it starts a hub
+describe('hubctl endpoint', () => {
   let hub: TestHub;
   let receiver: WebhookReceiver;
   before(async () => {

@@ -10,8 +10,7 @@ import { until } from '../../support/until.ts';
 import { expectPrinted } from '../expect-schema.ts';
 import { type Printed, runHere } from '../run-here.ts';
 
-describe('hubctl event', function () {
-  this.timeout(60_000); // it starts a hub
+describe('hubctl event', () => {
   let hub: TestHub;
   let receiver: WebhookReceiver;
   let app: string;

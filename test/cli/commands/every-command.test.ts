@@ -4,9 +4,7 @@ import { expect } from 'chai';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
 import { hubctlHere, type Printed } from '../run-here.ts';
 
-describe('hubctl with a hub', function () {
-  this.timeout(60_000); // it starts a hub and programs
-
+describe('hubctl with a hub', () => {
   let hub: TestHub;
   const run = (...args: string[]): Promise<Printed> =>
     hubctlHere(args, { HUBCTL_SERVER: hub.rpcUrl, HUBCTL_TOKEN: hub.token });

@@ -10,9 +10,7 @@ import { activate } from '../../support/network/rest.ts';
 import { hubctlHere } from '../run-here.ts';
 import { ended, start } from '../spawn-hubctl.ts';
 
-describe('hubctl key import', function () {
-  this.timeout(60_000); // it starts a hub and programs
-
+describe('hubctl key import', () => {
   let app: string;
   let hub: TestHub;
   let dir: string;

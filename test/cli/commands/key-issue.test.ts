@@ -15,9 +15,7 @@ import { ended, start } from '../spawn-hubctl.ts';
 
 const KEY = /[0-9A-HJKMNP-TV-Z]{5}(-[0-9A-HJKMNP-TV-Z]{5}){4}/;
 
-describe('hubctl key issue', function () {
-  this.timeout(60_000); // it starts a hub and programs
-
+describe('hubctl key issue', () => {
   const app = `app-${randomUUID().slice(0, 8)}`;
   let hub: TestHub;
   let dir: string;

@@ -5,8 +5,7 @@ import { issueLicense } from '../../support/hub/license.ts';
 import { activate } from '../../support/network/rest.ts';
 import { hubctlHere } from '../run-here.ts';
 
-describe('hubctl license key', function () {
-  this.timeout(60_000); // it starts a hub
+describe('hubctl license key', () => {
   let hub: TestHub;
   before(async () => {
     hub = await startHub();

@@ -7,9 +7,7 @@ import { createApp, issueLicense } from '../../support/hub/license.ts';
 import { activate } from '../../support/network/rest.ts';
 import { runHere } from '../run-here.ts';
 
-describe('hubctl license', function () {
-  this.timeout(60_000); // it starts a hub
-
+describe('hubctl license', () => {
   let hub: TestHub;
   before(async () => {
     hub = await startHub();

@@ -8,9 +8,7 @@ import { hubctlHere } from '../run-here.ts';
 
 type Row = { name: string; state: string; appliedAt?: string };
 
-describe('hubctl migration', function () {
-  this.timeout(60_000); // it makes a cluster and starts programs
-
+describe('hubctl migration', () => {
   const rows = async (words: string[], env: Record<string, string>): Promise<Row[]> => {
     const { code, stdout, stderr } = await hubctlHere(['migration', ...words, '--output', 'json'], env);
     expect({ code, stderr }, words.join(' ')).to.deep.equal({ code: 0, stderr: '' });

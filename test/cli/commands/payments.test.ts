@@ -17,9 +17,7 @@ import { expectPrinted } from '../expect-schema.ts';
 import { hubctlHere, type Printed } from '../run-here.ts';
 import { ended, start } from '../spawn-hubctl.ts';
 
-describe('hubctl with a hub and payment providers', function () {
-  this.timeout(90_000); // it starts a hub and programs
-
+describe('hubctl with a hub and payment providers', () => {
   let hub: TestHub;
   let simulator: Simulator;
   let payments: Client<typeof PaymentService>;

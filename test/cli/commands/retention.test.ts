@@ -4,8 +4,7 @@ import { startHub, type TestHub } from '../../support/hub/hub.ts';
 import { query } from '../../support/postgres/databases.ts';
 import { hubctlHere } from '../run-here.ts';
 
-describe('hubctl retention prune', function () {
-  this.timeout(120_000); // it starts a hub and programs
+describe('hubctl retention prune', () => {
   let hub: TestHub;
   const run = (...args: string[]) =>
     hubctlHere(['retention', 'prune', ...args], { HUBCTL_SERVER: hub.rpcUrl, HUBCTL_TOKEN: hub.token });

@@ -7,9 +7,7 @@ import { startHub, type TestHub, transportTo } from '../../support/hub/hub.ts';
 import { createApp } from '../../support/hub/license.ts';
 import { hubctlHere, type Printed } from '../run-here.ts';
 
-describe('hubctl token', function () {
-  this.timeout(60_000); // it starts a hub and programs
-
+describe('hubctl token', () => {
   let hub: TestHub;
   const runAs = (token: string, ...args: string[]): Promise<Printed> =>
     hubctlHere(args, { HUBCTL_SERVER: hub.rpcUrl, HUBCTL_TOKEN: token });

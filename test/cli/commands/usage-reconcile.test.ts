@@ -19,9 +19,7 @@ type Gateway = (typeof GATEWAYS)[number];
 
 const HOUR_MS = 3_600_000;
 
-describe('hubctl usage reconcile', function () {
-  this.timeout(90_000); // it starts a hub and pays
-
+describe('hubctl usage reconcile', () => {
   let hub: TestHub;
   let simulator: Simulator;
   let payments: Client<typeof PaymentService>;

@@ -87,8 +87,7 @@ describe('completion', () => {
   });
 });
 
-describe('completion with a hub', function () {
-  this.timeout(60_000); // it starts hubs and programs
+describe('completion with a hub', () => {
   let hub: TestHub;
   let payments: Payments;
   let environment: Record<string, string>;

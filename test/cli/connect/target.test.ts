@@ -23,9 +23,7 @@ async function failure(promise: Promise<unknown>): Promise<string> {
   );
 }
 
-describe('a server that is not a hub', function () {
-  this.timeout(60_000); // it starts programs
-
+describe('a server that is not a hub', () => {
   const answers: Record<string, RequestListener> = {
     'HTTP 302': (_, response) => response.writeHead(302, { location: 'https://login.example' }).end(),
     'HTTP 403': (_, response) => response.writeHead(403).end('no'),
@@ -57,9 +55,7 @@ describe('a server that is not a hub', function () {
   }
 });
 
-describe('a given data directory', function () {
-  this.timeout(60_000); // it starts programs
-
+describe('a given data directory', () => {
   let elsewhere: Server;
   let dir: string;
   const told: string[] = [];

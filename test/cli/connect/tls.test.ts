@@ -19,9 +19,7 @@ import { createMigratedDatabase } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 import { hubctlHere } from '../run-here.ts';
 
-describe('a core with TLS', function () {
-  this.timeout(60_000); // it starts hubs and programs
-
+describe('a core with TLS', () => {
   let certificates: Certificates;
   let issuer: Issuer;
   let server: Pair;

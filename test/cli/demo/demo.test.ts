@@ -55,8 +55,7 @@ const startJson = async (words: string[], env: Record<string, string>) => {
   return { ...demo, report };
 };
 
-describe('hubctl demo', function () {
-  this.timeout(180_000); // it makes a cluster and starts hubs
+describe('hubctl demo', () => {
   let dataDir: string;
   let receiver: WebhookReceiver | undefined;
   beforeEach(async () => {

@@ -54,8 +54,7 @@ const OF_A_RUNNING_HUB = [
   'certificate: ok',
 ];
 
-describe('hubctl doctor', function () {
-  this.timeout(60_000); // the first test to ask starts PostgreSQL
+describe('hubctl doctor', () => {
   let hub: TestHub;
   let scratch: string;
   let receiver: WebhookReceiver | undefined;

@@ -9,8 +9,7 @@ import { ended } from '../spawn-hubctl.ts';
 /** An unhandled rejection in a program that waits for a hub. */
 const CRASH = `data:text/javascript,setTimeout(() => { undefined.member; }, 0);`;
 
-describe('hubctl --debug', function () {
-  this.timeout(60_000); // it starts a hub and programs
+describe('hubctl --debug', () => {
   let hub: TestHub;
   before(async () => {
     hub = await startHub();

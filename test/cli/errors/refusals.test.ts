@@ -8,9 +8,7 @@ import { hubctlHere } from '../run-here.ts';
 const CHARGE = '--slot main --amount 1 --currency BDT';
 const SESSION_ID = 'chs_01k8e7qk3vf2tb5s0w9m4x6ydz';
 
-describe('hubctl with invalid input', function () {
-  this.timeout(90_000); // it starts a hub and programs
-
+describe('hubctl with invalid input', () => {
   let hub: TestHub;
   before(async () => {
     hub = await startHub();

@@ -8,8 +8,7 @@ import { startHub, type TestHub } from '../../support/hub/hub.ts';
 import { createApp, issueLicense } from '../../support/hub/license.ts';
 import { until } from '../../support/until.ts';
 
-describe('the stream of events', function () {
-  this.timeout(60_000); // it starts a hub
+describe('the stream of events', () => {
   let hub: TestHub;
   before(async () => {
     hub = await startHub();

@@ -20,8 +20,7 @@ function verify({ headers, body }: ReceivedWebhook, secret: string): void {
   new Webhook(secret).verify(body, headers);
 }
 
-describe('hubctl event listen', function () {
-  this.timeout(60_000); // it starts a hub and programs
+describe('hubctl event listen', () => {
   let hub: TestHub;
   let proxy: TcpProxy;
   let app: string;

@@ -12,8 +12,7 @@ import { expectPrinted } from '../expect-schema.ts';
 import { runHere } from '../run-here.ts';
 import { startPrinting } from '../spawn-hubctl.ts';
 
-describe('hubctl event tail', function () {
-  this.timeout(60_000); // it starts a hub and programs
+describe('hubctl event tail', () => {
   let hub: TestHub;
   let proxy: TcpProxy;
   const running = new Set<ChildProcess>();

@@ -39,8 +39,7 @@ function growth(readings: readonly Reading[], of: 'hub' | 'hubctl'): number {
   return (running.at(-1)?.[of] ?? Number.POSITIVE_INFINITY) / (first?.[of] ?? 1);
 }
 
-describe('the memory of a hub and of hubctl', function () {
-  this.timeout(180_000); // it reads and issues tens of thousands of things
+describe('the memory of a hub and of hubctl', () => {
   let dataDir: string;
   let hub: HubProcess;
   let environment: Record<string, string>;

@@ -19,8 +19,7 @@ import { ended, start } from '../spawn-hubctl.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-describe('hubctl stopped while it writes a file', function () {
-  this.timeout(60_000); // it starts a hub and programs
+describe('hubctl stopped while it writes a file', () => {
   let dir: string;
   /** A hub that answers one page, and never another. */
   let server: Server;

@@ -24,8 +24,7 @@ const ELSEWHERE = [
   ...['list-templates', 'show-template', 'set-template', 'remove-template'].map((verb) => `mail ${verb}`),
 ];
 
-describe('the JSON of hubctl', function () {
-  this.timeout(60_000); // it starts a hub and providers
+describe('the JSON of hubctl', () => {
   let hub: TestHub;
   let simulator: Simulator;
   const held = new Set<string>();

@@ -12,8 +12,7 @@ import { until } from '../../support/until.ts';
 import { expectPrinted } from '../expect-schema.ts';
 import { runHere } from '../run-here.ts';
 
-describe('hubctl top', function () {
-  this.timeout(60_000); // it looks for seconds
+describe('hubctl top', () => {
   let hub: TestHub;
   let asking = true;
   let asked: Promise<void>;

@@ -72,8 +72,7 @@ describe('a watched list', () => {
   });
 });
 
-describe('watching a hub', function () {
-  this.timeout(60_000); // it starts hubs and programs
+describe('watching a hub', () => {
   let payments: Payments;
   let proxy: TcpProxy;
   const running = new Set<ChildProcess>();

@@ -11,8 +11,7 @@ import { start } from '../spawn-hubctl.ts';
 
 const SERVE = ['serve', '--port', '0', '--rpc-port', '0'];
 
-describe('the processes of a hub', function () {
-  this.timeout(120_000); // it makes a cluster and starts hubs
+describe('the processes of a hub', () => {
   let dataDir: string;
   let child: ChildProcess | undefined;
   before(function () {

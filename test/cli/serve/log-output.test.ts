@@ -102,8 +102,7 @@ describe('the lines of a log', () => {
   });
 });
 
-describe('a hub with a log that', function () {
-  this.timeout(60_000);
+describe('a hub with a log that', () => {
   let dir: string;
   let environment: Record<string, string>;
   before(async () => {

@@ -8,8 +8,7 @@ import { issueLicense, type TestLicense } from '../../support/hub/license.ts';
 import { activate, checkStatus, deactivate, post } from '../../support/network/rest.ts';
 import { query } from '../../support/postgres/databases.ts';
 
-describe('the log of a hub', function () {
-  this.timeout(60_000); // the first test to ask starts PostgreSQL
+describe('the log of a hub', () => {
   const lines: string[] = [];
   let hub: TestHub;
   let license: TestLicense;

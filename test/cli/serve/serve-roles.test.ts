@@ -13,8 +13,7 @@ import { scrape } from '../../support/hub/metrics.ts';
 import { activate, checkStatus, deactivate, post, type RestAnswer } from '../../support/network/rest.ts';
 import { until } from '../../support/until.ts';
 
-describe('a gateway and a core in two processes', function () {
-  this.timeout(60_000); // it starts hubs
+describe('a gateway and a core in two processes', () => {
   let whole: TestHub;
   let dataDir: string;
   let core: HubProcess;

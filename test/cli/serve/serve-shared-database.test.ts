@@ -10,8 +10,7 @@ import { activate } from '../../support/network/rest.ts';
 import { createMigratedDatabase, query } from '../../support/postgres/databases.ts';
 import { hubctl } from '../spawn-hubctl.ts';
 
-describe('hubs on one database', function () {
-  this.timeout(60_000); // it starts hubs
+describe('hubs on one database', () => {
   let databaseUrl: string;
   let dataDirs: string[];
   let hubs: HubProcess[];

@@ -10,8 +10,7 @@ import { until } from '../../support/until.ts';
 const hasLogged = (hub: HubProcess, message: string): boolean =>
   hub.lines.some((line) => line.includes(message));
 
-describe('a stopping hub', function () {
-  this.timeout(60_000); // it starts hubs
+describe('a stopping hub', () => {
   let dataDirs: string[];
   let hubs: [HubProcess, HubProcess];
   before(async () => {

@@ -22,8 +22,7 @@ async function adminOf(hub: HubProcess, dataDir: string): Promise<Client<typeof 
   return createClient(LicenseAdminService, transportTo(hub.rpcUrl, token));
 }
 
-describe('hubctl serve with its own PostgreSQL', function () {
-  this.timeout(60_000); // it makes clusters and starts hubs
+describe('hubctl serve with its own PostgreSQL', () => {
   let dataDir: string;
   let hub: HubProcess;
   let license: { licenseId: string; licenseKey: string };
@@ -120,8 +119,7 @@ describe('hubctl serve with its own PostgreSQL', function () {
   });
 });
 
-describe('hubctl serve as an ordinary user', function () {
-  this.timeout(60_000); // it makes a cluster
+describe('hubctl serve as an ordinary user', () => {
   let dataDir: string;
   before(async function () {
     if (process.geteuid?.() !== 0) return this.skip(); // then all other tests are that

@@ -332,8 +332,7 @@ describe('the settings of a hub', () => {
     ]);
   });
 
-  it('stops serve, demo and migrate with exit code 2 before they start or create anything', async function () {
-    this.timeout(60_000); // it starts programs
+  it('stops serve, demo and migrate with exit code 2 before they start or create anything', async () => {
     const dataDir = join(tmpdir(), `hub-test-${randomUUID()}`);
     const env = { HUB_LOG_LEVEL: 'loud', HUB_MASTER_KEY: 'short', HUB_DATA_DIR: dataDir };
     const results = await Promise.all(

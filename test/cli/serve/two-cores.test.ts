@@ -19,8 +19,7 @@ const ROUNDS = 2;
 /** The short form kills each core once. */
 const KILLS = IS_LONG ? 4 : 2;
 
-describe('a gateway with two cores', function () {
-  this.timeout(90_000); // it starts hubs, and waits until a connection is given up
+describe('a gateway with two cores', () => {
   let dataDir: string;
   let databaseUrl: string;
   let balancer: Balancer;

@@ -204,9 +204,7 @@ describe('workers on the embedded PostgreSQL', function () {
   });
 });
 
-describe('workers that cannot start', function () {
-  this.timeout(60_000); // it starts a hub
-
+describe('workers that cannot start', () => {
   it('report the reason once, like a single process', async () => {
     const dataDir = await makeDataDir();
     const hub = await spawnHub({ HUB_DATA_DIR: dataDir, DATABASE_URL: await createMigratedDatabase() });
@@ -224,9 +222,7 @@ describe('workers that cannot start', function () {
   });
 });
 
-describe('workers with more connections than PostgreSQL allows', function () {
-  this.timeout(60_000); // it starts a hub of two
-
+describe('workers with more connections than PostgreSQL allows', () => {
   it('cause a warning that names the settings', async () => {
     const dataDir = await makeDataDir();
     const hub = await spawnHub({

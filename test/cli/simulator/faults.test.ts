@@ -90,8 +90,7 @@ describe('faults of responses', () => {
     expect(executions()).to.equal(1);
   });
 
-  it('send 100 MB, and stop when the client disconnects', async function () {
-    this.timeout(60_000);
+  it('send 100 MB, and stop when the client disconnects', async () => {
     ask('huge');
     const { body } = await execute(50_000);
     expect(body.length).to.be.above(100 * 1024 * 1024);

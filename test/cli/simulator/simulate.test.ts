@@ -12,8 +12,7 @@ import { ended, hubctl, type Result, start } from '../spawn-hubctl.ts';
 
 type Run = { readonly printed: () => string; readonly result: Promise<Result>; readonly child: ChildProcess };
 
-describe('hubctl simulate', function () {
-  this.timeout(60_000); // it starts programs
+describe('hubctl simulate', () => {
   let folder: string;
   const children = new Set<ChildProcess>();
   before(async () => {

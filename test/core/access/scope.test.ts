@@ -54,8 +54,7 @@ const APPS: ReadonlySet<number> = new Set([
   Subject.MAIL,
 ]);
 
-describe('a limited token', function () {
-  this.timeout(60_000);
+describe('a limited token', () => {
   let payments: Payments;
   let inside: Things;
   let outside: Things;

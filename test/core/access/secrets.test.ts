@@ -16,8 +16,7 @@ import { randomLicenseKey } from '../../support/license-key.ts';
 import { activate, deactivate, post } from '../../support/network/rest.ts';
 import { query, readServerLog } from '../../support/postgres/databases.ts';
 
-describe('secrets', function () {
-  this.timeout(60_000); // it reads the whole log of PostgreSQL
+describe('secrets', () => {
   let hub: TestHub;
   const log: string[] = [];
   const told: string[] = [];

@@ -17,8 +17,7 @@ import { failureOf } from '../rpc/failure-of.ts';
 /** Long enough for two calls on a busy machine. */
 const LIFE_MS = 4_000;
 
-describe('a token at two hubs in processes of their own', function () {
-  this.timeout(60_000); // it starts both
+describe('a token at two hubs in processes of their own', () => {
   const hubs: HubProcess[] = [];
   let dataDir: string;
   let admin: string;

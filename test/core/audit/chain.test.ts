@@ -36,8 +36,7 @@ import { verifyAll } from './verify-all.ts';
 const LOGGER = pino({ level: 'silent' });
 const ACTOR = { kind: 'token', name: 'Ada', tokenId: formatId('tok', newUuid()), requestId: 'r-1' } as const;
 
-describe('the audit chain', function () {
-  this.timeout(60_000); // the first test to ask starts PostgreSQL
+describe('the audit chain', () => {
   let url: string;
   let db: Database;
   let chain: ChainOptions;

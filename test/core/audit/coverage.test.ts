@@ -25,8 +25,7 @@ const NOT_OPERATORS = [
 /** Health. */
 const STANDARD = /^(grpc)\./;
 
-describe('a change', function () {
-  this.timeout(60_000); // it starts a hub
+describe('a change', () => {
   let payments: Payments;
   before(async () => {
     // No mail server listens at this port: mails stay in the queue.

@@ -24,8 +24,7 @@ const APPS = 3;
 const SEALED_KEYS = 'select id, sealed_private_key as sealed from signing_key';
 type SealedKey = { id: string; sealed: Buffer };
 
-describe('a backup while master keys are rotated', function () {
-  this.timeout(60_000); // it starts hubs
+describe('a backup while master keys are rotated', () => {
   const [old, fresh] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')];
   const idOf = (key: string) => readMasterKeys(key)[0]?.id ?? '';
   let directory: string;

@@ -17,8 +17,7 @@ import type { TestServer } from '../../support/postgres/own-server.ts';
 
 const PASSPHRASE = 'correct horse battery staple';
 
-describe('a backup', function () {
-  this.timeout(60_000); // it makes a cluster
+describe('a backup', () => {
   let embedded: TestServer;
   let directory: string;
 

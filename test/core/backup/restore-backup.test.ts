@@ -31,8 +31,7 @@ import { verifyAll } from '../audit/verify-all.ts';
 
 const PASSPHRASE = 'correct horse battery staple';
 
-describe('a restored backup', function () {
-  this.timeout(60_000); // it starts hubs
+describe('a restored backup', () => {
   let directory: string;
   let keys: MasterKey[];
   let source: string;

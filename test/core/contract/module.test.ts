@@ -18,8 +18,7 @@ const [TYPESCRIPT = '', GO = '', PYTHON = '', WORKSPACE = ''] = fencedBlocks(
 const [CLIENT = ''] = fencedBlocks(readPage('docs/rpc.md'), 'ts');
 const run = promisify(execFile);
 
-describe('the contract as a module', function () {
-  this.timeout(120_000); // it compiles what was generated
+describe('the contract as a module', () => {
   let folder: string;
 
   beforeEach(async () => {

@@ -27,8 +27,7 @@ import {
 import { activate } from '../../support/network/rest.ts';
 import { query } from '../../support/postgres/databases.ts';
 
-describe('erasing a customer', function () {
-  this.timeout(60_000);
+describe('erasing a customer', () => {
   let payments: Payments;
   let canaries: Canaries;
   let customerId: string;

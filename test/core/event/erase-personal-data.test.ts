@@ -27,8 +27,7 @@ import {
   untilDelivery,
 } from './event-scene.ts';
 
-describe('the events of an erased customer', function () {
-  this.timeout(60_000);
+describe('the events of an erased customer', () => {
   let payments: Payments;
   let events: EventClient;
   let receiver: WebhookReceiver;

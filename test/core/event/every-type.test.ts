@@ -24,8 +24,7 @@ function exampleOf(type: string): Json {
   return JSON.parse(text);
 }
 
-describe('an event of type', function () {
-  this.timeout(60_000); // it starts hubs
+describe('an event of type', () => {
   let payments: Payments;
   let receiver: WebhookReceiver;
   before(async () => {

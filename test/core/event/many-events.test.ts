@@ -19,8 +19,7 @@ import { addEndpoint, eventClient, RECEIVER_SETTINGS } from './event-scene.ts';
 const MANY = 5_000;
 const PASSPHRASE = 'a long passphrase';
 
-describe('many events', function () {
-  this.timeout(60_000);
+describe('many events', () => {
   let directory: string;
   let shared: { dataDir: string; databaseUrl: string };
   let hub: TestHub;

@@ -9,8 +9,7 @@ import { eventClient, eventsOf } from '../event/event-scene.ts';
 
 const DAY_MS = 86_400_000;
 
-describe('events of expiries', function () {
-  this.timeout(60_000);
+describe('events of expiries', () => {
   let hub: TestHub;
   let pool: pg.Pool;
   let app: string;

@@ -5,8 +5,7 @@ import { buyAndPay } from '../../support/hub/sales.ts';
 import { activate } from '../../support/network/rest.ts';
 import { isSent, type MailScene, startMailScene, untilMail } from './mail-scene.ts';
 
-describe('mails to customers', function () {
-  this.timeout(60_000);
+describe('mails to customers', () => {
   let scene: MailScene;
   before(async () => {
     scene = await startMailScene();

@@ -14,8 +14,7 @@ const GATEWAYS = {
   gateway_two: ['username', 'password', 'appKey', 'appSecret'],
 };
 
-describe('the secrets of a payment slot', function () {
-  this.timeout(60_000); // the first test to ask starts PostgreSQL
+describe('the secrets of a payment slot', () => {
   const { make: canary, found } = createCanaries();
   let admin: PaymentAdmin;
   let provider: FakeProvider;

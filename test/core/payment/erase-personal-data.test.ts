@@ -10,8 +10,7 @@ import { callBack, callbackFields, GATEWAYS, pay, payQuietly } from '../../suppo
 import { buy, createOffer, orderOf, type Sales, startSales } from '../../support/hub/sales.ts';
 import { query } from '../../support/postgres/databases.ts';
 
-describe('erasing a customer who bought offers', function () {
-  this.timeout(60_000);
+describe('erasing a customer who bought offers', () => {
   let sales: Sales;
   let customers: Client<typeof CustomerService>;
   let canaries: Canaries;

@@ -31,8 +31,7 @@ function idAt(time: Date, tail: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-${String(tail).padStart(12, '0')}`;
 }
 
-describe('pruning', function () {
-  this.timeout(60_000); // the first test to ask starts PostgreSQL
+describe('pruning', () => {
   let url: string;
   let db: Database;
   let chain: ChainOptions;

@@ -13,8 +13,7 @@ const refusal = (url: string): Promise<string> =>
     (error: Error) => error.message,
   );
 
-describe('a database', function () {
-  this.timeout(30_000); // the first test to ask starts PostgreSQL
+describe('a database', () => {
   let url: string;
   before(async () => {
     url = await createDatabase();

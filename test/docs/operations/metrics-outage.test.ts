@@ -22,8 +22,7 @@ const OF_DATABASE = [
 
 const namesIn = ({ samples }: Scrape) => new Set(samples.map(({ name }) => name));
 
-describe('the metrics of a hub', function () {
-  this.timeout(60_000); // it waits for time-outs
+describe('the metrics of a hub', () => {
   let databaseUrl: string;
   let proxy: TcpProxy;
   let hub: TestHub;

@@ -31,8 +31,7 @@ const ROUTES = {
   publicKey: '/v1/apps/{slug}/public-key',
 };
 
-describe('the metrics of a hub', function () {
-  this.timeout(60_000); // it starts hubs
+describe('the metrics of a hub', () => {
   let payments: Payments;
   before(async () => {
     payments = await startPayments({

@@ -14,8 +14,7 @@ import { activate } from '../../support/network/rest.ts';
 import { asSuperuser, query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 
-describe('the example shop', function () {
-  this.timeout(60_000); // it starts a hub
+describe('the example shop', () => {
   let sales: Sales;
   let shop: Server;
   let url: string;

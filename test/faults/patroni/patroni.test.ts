@@ -10,8 +10,7 @@ import { KILL_AHEAD, openPatroni, type PatroniStage } from './patroni-scene.ts';
 /** The minimum that Patroni accepts. */
 const TTL_SECONDS = 8;
 
-describe('a hub under load during a Patroni failover', function () {
-  this.timeout(180_000); // it starts many programs and waits until Patroni detects the fault
+describe('a hub under load during a Patroni failover', () => {
   let stage: PatroniStage | undefined;
   before(async function () {
     if (!IS_LONG) return this.skip();

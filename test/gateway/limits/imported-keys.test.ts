@@ -22,8 +22,7 @@ const KINDS: Record<string, { key: string; respelled: string; wrong: (nth: numbe
   },
 };
 
-describe('the limit of wrong guesses at imported keys', function () {
-  this.timeout(60_000); // it starts a hub for each test
+describe('the limit of wrong guesses at imported keys', () => {
   let hub: TestHub;
   beforeEach(async () => {
     hub = await startHub({ settings: { wrongGuesses: WRONG_GUESSES, trustedProxies: ['127.0.0.1'] } });

@@ -32,9 +32,7 @@ const UNSEEN: { readonly [answer: string]: string } = {
   'any default internal': 'a mistake of the hub itself',
 };
 
-describe('the OpenAPI document', function () {
-  this.timeout(60_000); // two hubs are started
-
+describe('the OpenAPI document', () => {
   const contract = createContract();
   const gateways: Gateway[] = [];
   const said = new Set<string>();

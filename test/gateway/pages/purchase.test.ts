@@ -13,8 +13,7 @@ import { openShop, type TestShop } from './test-shop.ts';
 
 const PAY = { gateway_one: 'Pay 100.00 BDT', gateway_two: 'Authorize 100.00 BDT' } as const;
 
-describe('a purchase in a browser', function () {
-  this.timeout(60_000);
+describe('a purchase in a browser', () => {
   let sales: Sales;
   let shop: TestShop;
   let browser: Browser;

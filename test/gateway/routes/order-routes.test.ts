@@ -14,8 +14,7 @@ import { activate } from '../../support/network/rest.ts';
 
 const DAY_MS = 86_400_000;
 
-describe('the result of a session over REST', function () {
-  this.timeout(60_000);
+describe('the result of a session over REST', () => {
   let sales: Sales;
   let pro: string;
   let now = new Date('2026-11-23T12:00:00.000Z');

@@ -9,8 +9,7 @@ import { query } from '../../support/postgres/databases.ts';
 
 const NASTY = `"><script>alert(1)</script>&amp;'`;
 
-describe("the hub's own pages", function () {
-  this.timeout(60_000);
+describe("the hub's own pages", () => {
   let sales: Sales;
   let url: string;
   before(async () => {

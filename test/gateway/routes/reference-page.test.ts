@@ -6,8 +6,7 @@ import { startHub, type TestHub } from '../../support/hub/hub.ts';
 import { issueLicense } from '../../support/hub/license.ts';
 import { OPERATIONS } from '../openapi/contract.ts';
 
-describe('the reference page in a browser', function () {
-  this.timeout(60_000); // the script is large, and the machine may be busy
+describe('the reference page in a browser', () => {
   let hub: TestHub;
   let browser: Browser;
   let page: Page;

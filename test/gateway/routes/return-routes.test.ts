@@ -18,8 +18,7 @@ const SHOP = 'https://shop.example.com';
 /** What a careless shop might call its page. */
 const RETURN_URL = `${SHOP}/paid;jsessionid=1?cart=1&next=%0d%0aSet-Cookie:%20a=b&say='"<b>ü#done`;
 
-describe('the return of a customer', function () {
-  this.timeout(60_000);
+describe('the return of a customer', () => {
   let sales: Sales;
   let pro: string;
   before(async () => {

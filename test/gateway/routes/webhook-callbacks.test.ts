@@ -3,9 +3,7 @@ import { expect } from 'chai';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
 import { objectIn } from '../fake-core.ts';
 
-describe('the webhooks of a hub', function () {
-  this.timeout(60_000); // it starts a hub
-
+describe('the webhooks of a hub', () => {
   let hub: TestHub;
   before(async () => {
     hub = await startHub();

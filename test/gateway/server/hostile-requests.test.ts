@@ -13,9 +13,7 @@ const SECURITY = {
   'referrer-policy': 'no-referrer',
 };
 
-describe('a hostile request', function () {
-  this.timeout(15_000); // slow requests are waited for
-
+describe('a hostile request', () => {
   let gateway: TestGateway;
   let reached: string[];
   before(async () => {

@@ -11,8 +11,7 @@ import { startReceiver } from '../../support/otlp/receiver.ts';
 import { createMigratedDatabase } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 
-describe('a hub that exports traces', function () {
-  this.timeout(120_000); // it starts hubs
+describe('a hub that exports traces', () => {
   let dataDir: string;
   let databaseUrl: string;
   before(async () => {

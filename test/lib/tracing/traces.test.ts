@@ -32,8 +32,7 @@ function collectedBy({ url }: OtlpReceiver): Record<string, string> {
 
 const CUSTOMER = 'Rahima Khatun-Sarker';
 
-describe('traces of a gateway and a core in two processes', function () {
-  this.timeout(120_000); // it starts hubs
+describe('traces of a gateway and a core in two processes', () => {
   const canaries = createCanaries();
   let receiver: OtlpReceiver;
   let simulator: Simulator;

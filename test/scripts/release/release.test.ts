@@ -10,9 +10,7 @@ import { expect } from 'chai';
 const run = promisify(execFile);
 const RELEASE = fileURLToPath(new URL('../../../scripts/release/release.js', import.meta.url));
 
-describe('npm run release', function () {
-  this.timeout(60_000); // it starts programs
-
+describe('npm run release', () => {
   let home: string;
   const git = (...words: string[]) =>
     run('git', ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', ...words], { cwd: home });

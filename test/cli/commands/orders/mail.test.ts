@@ -14,8 +14,7 @@ import { buyAndPay } from '../../../support/hub/sales.ts';
 import { expectPrinted } from '../../expect-schema.ts';
 import { runHere } from '../../run-here.ts';
 
-describe('hubctl mail', function () {
-  this.timeout(60_000);
+describe('hubctl mail', () => {
   let scene: MailScene;
   let files: string;
   before(async () => {

@@ -5,9 +5,7 @@ import { type Sales, startSales } from '../../../support/hub/sales.ts';
 import { expectPrinted } from '../../expect-schema.ts';
 import { runHere } from '../../run-here.ts';
 
-describe('hubctl offer', function () {
-  this.timeout(60_000); // it starts a hub and a simulator
-
+describe('hubctl offer', () => {
   let sales: Sales;
   before(async () => {
     sales = await startSales();

@@ -20,9 +20,7 @@ import { activate } from '../../../support/network/rest.ts';
 import { expectPrinted } from '../../expect-schema.ts';
 import { runHere } from '../../run-here.ts';
 
-describe('hubctl order', function () {
-  this.timeout(60_000); // it starts a hub and a simulator
-
+describe('hubctl order', () => {
   let sales: Sales;
   let pro: string;
   before(async () => {

@@ -8,8 +8,7 @@ import { type Merchant, openMerchant, storeOf, walletOf } from '../merchant.ts';
 const NASTY = `"><script>document.title='owned'</script>&amp;'`;
 
 for (const javaScriptEnabled of [true, false]) {
-  describe(`the checkout page in a browser ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, function () {
-    this.timeout(60_000);
+  describe(`the checkout page in a browser ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, () => {
     let browser: Browser;
     let page: Page;
     let simulator: Simulator;

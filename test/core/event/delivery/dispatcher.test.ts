@@ -23,8 +23,7 @@ const HOUR_MS = 3_600_000;
 /** The duration of a claim. */
 const CLAIM_MS = 120_000;
 
-describe('deliveries', function () {
-  this.timeout(60_000);
+describe('deliveries', () => {
   let hub: TestHub;
   let events: EventClient;
   let receiver: WebhookReceiver;

@@ -240,8 +240,7 @@ describe('sending a webhook', () => {
     expect(problemOf(result)).to.not.include('secret');
   });
 
-  it('uses no proxy of the environment', async function () {
-    this.timeout(60_000);
+  it('uses no proxy of the environment', async () => {
     const target = await answering((response) => response.end('direct'));
     const proxy = await onSocket((socket) => socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n'));
     const proxyUrl = `http://127.0.0.1:${proxy.port}`;
@@ -296,8 +295,7 @@ describe('sending a webhook by TLS', () => {
   let untrusted: { cert: Buffer; key: Buffer };
   const defaults = getCACertificates('default');
 
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     dns = await startDnsServer(() => ['127.0.0.1']);
     certificates = await makeCertificates();
     const [issuer, stranger] = [

@@ -23,8 +23,7 @@ import { addEndpoint, eventClient, RECEIVER_SETTINGS } from '../event-scene.ts';
 
 const HOUR_MS = 3_600_000;
 
-describe('the secrets of endpoints', function () {
-  this.timeout(60_000);
+describe('the secrets of endpoints', () => {
   let shared: { dataDir: string; databaseUrl: string };
   let hub: TestHub;
   let receiver: WebhookReceiver;

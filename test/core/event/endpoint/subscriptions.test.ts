@@ -26,8 +26,7 @@ const step = fc.record({
   atSecond: fc.boolean(),
 });
 
-describe('subscriptions', function () {
-  this.timeout(60_000);
+describe('subscriptions', () => {
   let hubs: [TestHub, TestHub];
   let receiver: WebhookReceiver;
   before(async () => {

@@ -13,8 +13,7 @@ import { addEndpoint, type EventClient, eventClient, eventsOf, RECEIVER_SETTINGS
 /** More than the overlap of two passes. */
 const FAR = 25_000;
 
-describe('the sequencer', function () {
-  this.timeout(60_000);
+describe('the sequencer', () => {
   let hub: TestHub;
   let events: EventClient;
   let receiver: WebhookReceiver;

@@ -13,8 +13,7 @@ import { refusalCode } from '../../../support/hub/refusal.ts';
 import { createMigratedDatabase, query } from '../../../support/postgres/databases.ts';
 import { type EventClient, eventClient, eventsOf } from '../event-scene.ts';
 
-describe('a stream of events', function () {
-  this.timeout(60_000);
+describe('a stream of events', () => {
   let shared: { dataDir: string; databaseUrl: string };
   let hub: TestHub;
   let events: EventClient;

@@ -19,8 +19,7 @@ describe('the seats of a license', () => {
   let hub: TestHub;
   let neighbors: HubProcess[] = [];
   let ownDir: string;
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     hub = await startHub();
     ownDir = await mkdtemp(join(tmpdir(), 'hub-test-'));
     // Two processes of their own on the same database, with the master key of the first hub.
@@ -65,8 +64,7 @@ describe('the seats of a license', () => {
     expect((await hub.admin.listSeats({ licenseId, includeReleased: true })).seats).to.have.length(1);
   });
 
-  it('never exceed the limit while 64 clients of two hubs activate and deactivate', async function () {
-    this.timeout(60_000);
+  it('never exceed the limit while 64 clients of two hubs activate and deactivate', async () => {
     const { licenseId, licenseKey } = await issueLicense(hub.admin, { seatLimit: SEATS });
     const seen = new Set<number>();
     const client = async (number: number): Promise<void> => {
@@ -86,8 +84,7 @@ describe('the seats of a license', () => {
     expect(await active(licenseId)).to.be.within(0, SEATS);
   });
 
-  it('match the stored count when a hub is killed during activations and releases', async function () {
-    this.timeout(60_000);
+  it('match the stored count when a hub is killed during activations and releases', async () => {
     const { licenseId, licenseKey } = await issueLicense(hub.admin, { seatLimit: -1 });
     const victim = await startNeighbor('victim');
     const exited = once(victim.child, 'exit');
@@ -115,8 +112,7 @@ describe('the seats of a license', () => {
     expect(await activeMachines(licenseId)).to.include.all.keys(seated);
   });
 
-  it('agree with a model over random interleavings of activate, deactivate, release, revoke and reinstate', async function () {
-    this.timeout(60_000);
+  it('agree with a model over random interleavings of activate, deactivate, release, revoke and reinstate', async () => {
     const machine = fc.integer({ min: 0, max: 5 });
     const step = fc.oneof(
       { weight: 6, arbitrary: fc.record({ what: fc.constant('activate' as const), machine }) },

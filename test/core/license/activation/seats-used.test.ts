@@ -9,8 +9,7 @@ import { createMigratedDatabase, query } from '../../../support/postgres/databas
 
 const [ONE, TWO] = ['00000000-0000-7000-8000-000000000001', '00000000-0000-7000-8000-000000000002'];
 
-describe('the stored number of taken seats', function () {
-  this.timeout(60_000); // the first test to ask starts PostgreSQL
+describe('the stored number of taken seats', () => {
   let url: string;
   let db: Database;
   beforeEach(async () => {

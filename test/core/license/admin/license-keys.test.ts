@@ -31,8 +31,7 @@ import { freshMasterKey } from '../../payment/payment-admin.ts';
 
 const PASSPHRASE = 'correct horse battery staple';
 
-describe('license keys', function () {
-  this.timeout(60_000); // it starts hubs
+describe('license keys', () => {
   let hub: TestHub;
   before(async () => {
     hub = await startHub();

@@ -8,8 +8,7 @@ import { createApp, issueLicense } from '../../../support/hub/license.ts';
 import { activate } from '../../../support/network/rest.ts';
 import { createMigratedDatabase, query } from '../../../support/postgres/databases.ts';
 
-describe('the pepper of imported keys', function () {
-  this.timeout(60_000); // it starts hubs
+describe('the pepper of imported keys', () => {
   let databaseUrl: string;
   let hub: TestHub | undefined;
   before(async () => {

@@ -84,8 +84,7 @@ describe('the language of a template', () => {
   });
 });
 
-describe('the templates of an app', function () {
-  this.timeout(60_000);
+describe('the templates of an app', () => {
   let scene: MailScene;
   before(async () => {
     scene = await startMailScene();

@@ -10,8 +10,7 @@ import { type MailServer, startMailServer } from '../../../support/network/mail-
 import { query } from '../../../support/postgres/databases.ts';
 import { until } from '../../../support/until.ts';
 
-describe('a hub that ends while it sends a mail', function () {
-  this.timeout(60_000);
+describe('a hub that ends while it sends a mail', () => {
   let server: MailServer;
   let sales: Sales;
   let pro: string;

@@ -28,8 +28,7 @@ import {
 
 const MINUTE_MS = 60_000;
 
-describe('the queue of mails', function () {
-  this.timeout(60_000);
+describe('the queue of mails', () => {
   let scene: MailScene;
   let aheadMs = 0;
   const log = new PassThrough();

@@ -23,8 +23,7 @@ const MAIL = {
 };
 const LOGIN = { user: 'shop', password: 'pass word/@:%' };
 
-describe('a mailer', function () {
-  this.timeout(60_000);
+describe('a mailer', () => {
   let certificates: Certificates;
   let issuer: Issuer;
   const opened: (() => unknown)[] = [];

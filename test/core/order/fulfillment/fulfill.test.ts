@@ -12,8 +12,7 @@ import {
 } from '../../../support/hub/sales.ts';
 import { activate } from '../../../support/network/rest.ts';
 
-describe('a paid session with an offer', function () {
-  this.timeout(60_000);
+describe('a paid session with an offer', () => {
   let sales: Sales;
   let pro: string;
   before(async () => {

@@ -18,8 +18,7 @@ import { buy, createOffer, orderOf, type Sales, startSales } from '../../../supp
 import { asSuperuser, query } from '../../../support/postgres/databases.ts';
 import { until } from '../../../support/until.ts';
 
-describe('a grant that the database refuses', function () {
-  this.timeout(60_000);
+describe('a grant that the database refuses', () => {
   let sales: Sales;
   let db: Database;
   let settle: (sessionId: string) => Promise<boolean>;

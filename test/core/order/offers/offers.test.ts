@@ -6,8 +6,7 @@ import { ErrorDetailSchema } from '../../../../gen/hub/error/v1/error_pb.ts';
 import { MoneySchema } from '../../../../gen/hub/payment/v1/payment_pb.ts';
 import { createOffer, type Sales, startSales } from '../../../support/hub/sales.ts';
 
-describe('an offer', function () {
-  this.timeout(60_000); // it starts a hub
+describe('an offer', () => {
   let sales: Sales;
   before(async () => {
     sales = await startSales();

@@ -9,8 +9,7 @@ import { transportTo } from '../../../support/hub/hub.ts';
 import { SLOTS } from '../../../support/hub/payment.ts';
 import { buyAndPay, createOffer, type Sales, salesOf, startSales } from '../../../support/hub/sales.ts';
 
-describe('the orders of a limited token', function () {
-  this.timeout(60_000);
+describe('the orders of a limited token', () => {
   let sales: Sales;
   let token: string;
   const bought = { own: '', ofOtherSlot: '', ofOtherApp: '', last: '' };

@@ -25,8 +25,7 @@ import { query } from '../../../support/postgres/databases.ts';
 
 const YEAR_MS = 365 * 86_400_000;
 
-describe('a reversed payment of an order', function () {
-  this.timeout(60_000);
+describe('a reversed payment of an order', () => {
   let sales: Sales;
   let renewal: string;
   let seats: string;

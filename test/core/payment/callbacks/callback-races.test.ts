@@ -26,8 +26,7 @@ const PROVIDER_TIMEOUT_MS = 1_000;
 
 const isSettled = ({ state }: JournalEntry) => state === 'settled';
 
-describe('two hubs on one database', function () {
-  this.timeout(60_000); // it starts a process, and waits for what a killed one held
+describe('two hubs on one database', () => {
   let payments: Payments;
   let beside: HubProcess;
   before(async () => {

@@ -4,9 +4,7 @@ import pg from 'pg';
 import { prepareJobTables } from '../../../../core/payment/callbacks/job-queue.ts';
 import { createDatabase } from '../../../support/postgres/databases.ts';
 
-describe('the tables of the queue', function () {
-  this.timeout(60_000);
-
+describe('the tables of the queue', () => {
   it('are created once by hubs that start at the same time', async () => {
     const connectionString = await createDatabase();
     const pools = Array.from({ length: 8 }, () => new pg.Pool({ connectionString, max: 1 }));

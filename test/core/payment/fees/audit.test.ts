@@ -10,8 +10,7 @@ import { refusal } from '../refusal.ts';
 const NOW = new Date('2026-05-02T12:00:00.000Z');
 const DAY_MS = 86_400_000;
 
-describe('the fees that a provider takes', function () {
-  this.timeout(60_000); // the first test to ask starts PostgreSQL
+describe('the fees that a provider takes', () => {
   let admin: PaymentAdmin;
   before(async () => {
     admin = await startPaymentAdmin({ driverOf, clock: () => NOW });

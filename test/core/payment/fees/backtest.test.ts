@@ -11,8 +11,7 @@ import { feeFormula, minorAmount } from './fee-arbitraries.ts';
 const NOW = new Date('2026-05-01T12:00:00.000Z');
 const HOUR_MS = 3_600_000;
 
-describe('the backtest of a fee rule', function () {
-  this.timeout(60_000); // the first test to ask starts PostgreSQL
+describe('the backtest of a fee rule', () => {
   let admin: PaymentAdmin;
   let now = NOW;
   before(async () => {

@@ -35,9 +35,7 @@ const formula: fc.Arbitrary<FeeFormula> = fc
     };
   });
 
-describe('the rule that fits the fees of payments', function () {
-  this.timeout(60_000); // each fit tries every percentage
-
+describe('the rule that fits the fees of payments', () => {
   it('is the rule that made them, whatever it is', async () => {
     const seeds = fc.uniqueArray(fc.integer({ min: 1, max: 999 }), { minLength: 20, maxLength: 60 });
     await fc.assert(

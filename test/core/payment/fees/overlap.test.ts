@@ -42,8 +42,7 @@ const operation = fc.record({
   slotsMayOverride: fc.boolean(),
 });
 
-describe('overlapping fee rules', function () {
-  this.timeout(60_000); // the first test to ask starts PostgreSQL
+describe('overlapping fee rules', () => {
   let admin: PaymentAdmin;
   let slot: Slot;
   let other: Slot;

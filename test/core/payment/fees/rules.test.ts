@@ -45,8 +45,7 @@ describe('the fees of a payment', () => {
   });
 });
 
-describe('fee rules', function () {
-  this.timeout(60_000); // the first test to ask starts PostgreSQL
+describe('fee rules', () => {
   let admin: PaymentAdmin;
   let now = NOW;
   before(async () => {

@@ -18,8 +18,7 @@ import {
 import { readServerLog } from '../../../support/postgres/databases.ts';
 import { type FakeProvider, type Heard, startProvider } from './fake-provider.ts';
 
-describe("the secrets of a hub's payments", function () {
-  this.timeout(60_000); // a callbacks wait for the next verification, and the database is read as a whole
+describe("the secrets of a hub's payments", () => {
   const { make: canary, found } = createCanaries();
   const credentials = {
     gateway_one: { storeId: canary(), storePassword: canary() },

@@ -23,8 +23,7 @@ const INITIATION = '/gwprocess/v4/api.php';
 const VALIDATION = '/validator/api/validationserverAPI.php';
 const QUERY = '/validator/api/merchantTransIDvalidationAPI.php';
 
-describe('a refund whose provider repeats the customer', function () {
-  this.timeout(60_000);
+describe('a refund whose provider repeats the customer', () => {
   let scene: RefundScene;
   let provider: ScriptedProvider;
   let receiver: WebhookReceiver;

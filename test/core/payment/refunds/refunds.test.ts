@@ -27,8 +27,7 @@ import {
   untilSummary,
 } from './refund-scene.ts';
 
-describe('a refund', function () {
-  this.timeout(60_000); // it waits for retries
+describe('a refund', () => {
   let scene: RefundScene;
   before(async () => {
     scene = await startRefunds();

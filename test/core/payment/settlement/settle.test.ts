@@ -9,8 +9,7 @@ import type { Database } from '../../../../core/storage/database.ts';
 import { createMetrics } from '../../../../lib/metrics/metrics.ts';
 import { createMigratedDatabase } from '../../../support/postgres/databases.ts';
 
-describe('settlements of the same tick', function () {
-  this.timeout(60_000); // the first test to ask starts PostgreSQL
+describe('settlements of the same tick', () => {
   let db: Database;
   const slotId = newUuid();
   beforeEach(async () => {

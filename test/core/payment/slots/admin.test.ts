@@ -9,8 +9,7 @@ import { refusal } from '../refusal.ts';
 const NOW = new Date('2026-05-01T12:00:00.000Z');
 const NEW_CREDENTIALS = { clerk: 'Robert', password: 'sesame street' };
 
-describe('a payment slot', function () {
-  this.timeout(60_000); // the first test to ask starts PostgreSQL
+describe('a payment slot', () => {
   let admin: PaymentAdmin;
   let now = NOW;
   before(async () => {

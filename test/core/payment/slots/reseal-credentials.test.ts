@@ -19,8 +19,7 @@ const SIGNING_KEYS = {
   about: sealedFor,
 };
 
-describe('re-sealing with a new master key', function () {
-  this.timeout(60_000); // the first test to ask starts PostgreSQL
+describe('re-sealing with a new master key', () => {
   let oldKey: MasterKey;
   let newKey: MasterKey;
   let databaseUrl: string;

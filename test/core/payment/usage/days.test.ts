@@ -8,8 +8,7 @@ import { refusal } from '../refusal.ts';
 const FROM = new Date('2026-05-01T00:00:00.000Z');
 const DAY_MS = 86_400_000;
 
-describe('the usage log by day', function () {
-  this.timeout(60_000); // the first test to ask starts PostgreSQL
+describe('the usage log by day', () => {
   let admin: PaymentAdmin;
   before(async () => {
     admin = await startPaymentAdmin({ driverOf, clock: () => FROM });

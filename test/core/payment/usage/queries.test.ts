@@ -8,8 +8,7 @@ import { refusal } from '../refusal.ts';
 
 const NOW = new Date('2026-05-01T12:00:00.000Z');
 
-describe('the usage log', function () {
-  this.timeout(60_000); // the first test to ask starts PostgreSQL
+describe('the usage log', () => {
   let admin: PaymentAdmin;
   before(async () => {
     admin = await startPaymentAdmin({ driverOf, clock: () => NOW });

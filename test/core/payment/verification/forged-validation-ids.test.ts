@@ -92,8 +92,7 @@ const answering: fc.Arbitrary<Answering> = fc.oneof(
     .map(transaction),
 );
 
-describe('forged callbacks of a paid session, with any answer of the validation API', function () {
-  this.timeout(120_000);
+describe('forged callbacks of a paid session, with any answer of the validation API', () => {
   let payments: Payments;
   let provider: ValidationApi;
   let create: () => Promise<ChargeSession>;

@@ -8,8 +8,7 @@ import { openRaw, sendRaw } from '../../../gateway/server/raw-socket.ts';
 import { startHub, type TestHub } from '../../../support/hub/hub.ts';
 import { until } from '../../../support/until.ts';
 
-describe('the console on the RPC port', function () {
-  this.timeout(60_000); // it starts a hub
+describe('the console on the RPC port', () => {
   let hub: TestHub;
   let port: number;
   let log = '';

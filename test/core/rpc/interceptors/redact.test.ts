@@ -17,8 +17,7 @@ const NAMES_ONLY = [
 const SOUNDS_SECRET = /(^|_)(key|token|secret|password|passphrase|credential|fingerprint)s?$/;
 const NESTING = 3;
 
-describe('logged messages', function () {
-  this.timeout(60_000); // buf compiles the contract
+describe('logged messages', () => {
   let messages: DescMessage[];
   before(async () => {
     const registry = createFileRegistry(await buildImage());

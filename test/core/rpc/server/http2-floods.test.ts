@@ -19,8 +19,7 @@ function frame(type: number, flags: number, stream: number, payload: Uint8Array)
   return Buffer.concat([head, payload]);
 }
 
-describe('an HTTP/2 connection', function () {
-  this.timeout(60_000);
+describe('an HTTP/2 connection', () => {
   let server: TestListener;
   const start = async (options: ListenerOptions = {}): Promise<void> => {
     server = await TestListener.start(options);

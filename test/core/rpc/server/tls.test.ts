@@ -30,8 +30,7 @@ import { until } from '../../../support/until.ts';
 import { failureOf } from '../failure-of.ts';
 import { run } from './run-command.ts';
 
-describe('the RPC port with TLS', function () {
-  this.timeout(60_000);
+describe('the RPC port with TLS', () => {
   let certificates: Certificates;
   let issuer: Issuer;
   let server: Pair;

@@ -54,8 +54,7 @@ function psql(url: string, environment: NodeJS.ProcessEnv = {}): Promise<Result>
   });
 }
 
-describe('a connection to PostgreSQL', function () {
-  this.timeout(60_000);
+describe('a connection to PostgreSQL', () => {
   let certificates: Certificates;
   let issuer: Issuer;
   let stranger: Issuer;

@@ -8,8 +8,7 @@ import { unprivilegedAccount } from '../../../../core/storage/embedded-postgres/
 import { packagedBinaries, usableBinaries } from '../../../../core/storage/embedded-postgres/binaries.ts';
 import { runCommand } from '../../../../core/storage/embedded-postgres/run-command.ts';
 
-describe('PostgreSQL binaries', function () {
-  this.timeout(120_000); // it copies 60 MB three times
+describe('PostgreSQL binaries', () => {
   let home: string;
   beforeEach(async () => {
     home = await mkdtemp(join(tmpdir(), 'hub-binaries-'));

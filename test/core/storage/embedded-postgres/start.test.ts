@@ -28,8 +28,7 @@ import {
 
 const root = process.geteuid?.() === 0;
 
-describe('embedded PostgreSQL', function () {
-  this.timeout(30_000);
+describe('embedded PostgreSQL', () => {
   let directory: string;
   let dataDir: string;
 
@@ -109,8 +108,7 @@ describe('embedded PostgreSQL', function () {
   });
 });
 
-describe('embedded PostgreSQL on an existing cluster', function () {
-  this.timeout(30_000);
+describe('embedded PostgreSQL on an existing cluster', () => {
   let directory: string;
   let dataDir: string;
 

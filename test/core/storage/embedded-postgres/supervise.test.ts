@@ -8,8 +8,7 @@ import { discard, makeDataDir, postgresRuns } from '../../../support/hub/data-di
 import { query } from '../../../support/postgres/databases.ts';
 import { until } from '../../../support/until.ts';
 
-describe('the PostgreSQL of a data directory', function () {
-  this.timeout(30_000); // it makes a cluster
+describe('the PostgreSQL of a data directory', () => {
   let dataDir: DataDir;
   before(async () => {
     dataDir = await openDataDir(await makeDataDir());

@@ -12,8 +12,7 @@ import { requireRedisServer } from '../../../support/redis/redis.ts';
 import { type RedisServer, RedisServers } from '../../../support/redis/redis-servers.ts';
 import { until } from '../../../support/until.ts';
 
-describe('Redis', function () {
-  this.timeout(120_000);
+describe('Redis', () => {
   let servers: RedisServers;
   let certificates: Certificates;
   const clients: RedisClient[] = [];

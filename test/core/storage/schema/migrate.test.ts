@@ -11,8 +11,7 @@ import { createDatabase, query } from '../../../support/postgres/databases.ts';
 
 const open = (url: string): Promise<Database> => openHubDatabase({ url }, 10, pino({ level: 'silent' }));
 
-describe('migrations', function () {
-  this.timeout(30_000); // the first test to ask starts PostgreSQL
+describe('migrations', () => {
   let url: string;
   let databases: Database[];
   beforeEach(async () => {

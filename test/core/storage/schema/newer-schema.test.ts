@@ -6,8 +6,7 @@ import { startHub, type TestHub } from '../../../support/hub/hub.ts';
 import { query } from '../../../support/postgres/databases.ts';
 import { until } from '../../../support/until.ts';
 
-describe('a hub on a newer schema', function () {
-  this.timeout(60_000);
+describe('a hub on a newer schema', () => {
   let logged = '';
   const log: DestinationStream = {
     write(text) {

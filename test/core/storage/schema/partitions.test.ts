@@ -26,8 +26,7 @@ function idAt(time: string, tail = 0): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-${String(tail).padStart(12, '0')}`;
 }
 
-describe('partitions by month', function () {
-  this.timeout(30_000); // the first test to ask starts PostgreSQL
+describe('partitions by month', () => {
   let url: string;
   let db: Database;
   beforeEach(async () => {

@@ -24,8 +24,7 @@ const EVERYWHERE = `
   select n.nspname as schema, c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where n.nspname !~ '^pg_' and n.nspname <> 'information_schema'`;
 
-describe('a hub in a schema of its own', function () {
-  this.timeout(120_000); // it starts hubs and programs
+describe('a hub in a schema of its own', () => {
   let directory: string;
   let admin: string;
   const roles: [string, string][] = [];

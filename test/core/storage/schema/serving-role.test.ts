@@ -33,8 +33,7 @@ const AUDIT_TABLES = [
 /** A migration that does no harm when it is applied again. */
 const REPEATABLE = 'Migration20261125000001_partitions';
 
-describe('a hub that serves with a role other than the owner of the schema', function () {
-  this.timeout(60_000); // it starts hubs and programs
+describe('a hub that serves with a role other than the owner of the schema', () => {
   let owner: string;
   let serving: string;
   let servingRole: string;

@@ -78,8 +78,7 @@ describe('the key ring', () => {
     expect(message).not.to.contain(whole.split('\n')[1]?.slice(0, 20));
   });
 
-  describe('of a database', function () {
-    this.timeout(30_000); // the first test to ask starts PostgreSQL
+  describe('of a database', () => {
     let pool: Pool;
     const clock = () => new Date(0);
     beforeEach(async () => {

@@ -9,10 +9,14 @@ export default class Reporter extends Mocha.reporters.Spec {
   constructor(runner, options) {
     super(runner, options);
     const failedFiles = new Set();
-    runner.on('fail', ({ file }) => failedFiles.add(file));
+    const errors = [];
+    runner.on('fail', (test, error) => {
+      failedFiles.add(test.file);
+      errors.push(`${test.fullTitle()}: ${error?.message ?? error}`.replaceAll(/\s+/g, ' ').slice(0, 500));
+    });
     runner.once('end', () => {
       const { passes, failures, pending } = this.stats;
-      const summary = { passes, failures, pending, failedFiles: [...failedFiles] };
+      const summary = { passes, failures, pending, failedFiles: [...failedFiles], errors };
       if (FILE) writeFileSync(FILE, JSON.stringify(summary));
     });
   }

@@ -16,7 +16,7 @@ const CALLBACKS_PER_SECOND = 50;
 
 describe('callbacks while the provider is down', function () {
   // The intervals between attempts grow during the outage, so recovery takes a multiple of it.
-  this.timeout(90_000 + 4 * OUTAGE_MS);
+  this.timeout(180_000 + 4 * OUTAGE_MS);
   let cluster: Cluster;
   before(async () => {
     cluster = await startCluster({ hubs: 2, environment: { HUB_CALLBACK_BUDGET_MS: String(BUDGET_MS) } });

@@ -2,7 +2,7 @@
 import type { SimulatedPayment } from '../../../cli/simulator/controls.ts';
 import type { Simulator } from '../../../cli/simulator/simulator.ts';
 import type { ChargeSession } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { callBack, callbackFields } from '../../support/hub/payment.ts';
+import { callBack, callbackFields, STATUSES } from '../../support/hub/payment.ts';
 import { query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 import type { BookedSession } from '../model/booked-session.ts';
@@ -92,7 +92,8 @@ const TIMEOUT_MS = 10_000;
 
 /**
  * Reloads the provider's page for second payments whose callbacks are not in the journal. gateway_two has no
- * list of payments, so the hub cannot learn of them without a callback.
+ * list of payments, so the hub cannot learn of them without a callback. A forged callback that says "cancel"
+ * can name a payment whose own callback is lost.
  */
 export async function bringMissingCallbacks(
   { databaseUrl, door, simulator }: Cluster,
@@ -102,7 +103,9 @@ export async function bringMissingCallbacks(
     (
       await query<{ payment: string | null }>(
         databaseUrl,
-        `select distinct coalesce(fields->>'val_id', fields->>'paymentID') as payment from callback`,
+        `select distinct coalesce(fields->>'val_id', fields->>'paymentID') as payment from callback
+         where gateway <> 'gateway_two' or fields->>'status' = $1`,
+        [STATUSES.gateway_two.paid],
       )
     ).map(({ payment }) => payment),
   );

@@ -33,7 +33,7 @@ async function replayAll(events: HubClients['events'], endpointId: string): Prom
 }
 
 describe('events of hubs that are killed', function () {
-  this.timeout(120_000 + STEPS * 200);
+  this.timeout(180_000 + STEPS * 200);
   let cluster: Cluster;
   let subscribers: [Subscriber, ...Subscriber[]];
   before(async () => {

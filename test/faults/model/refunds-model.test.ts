@@ -20,7 +20,7 @@ const SESSIONS = 12;
 const REST_MS = 60_000;
 
 describe('refunds at two hubs', function () {
-  this.timeout(120_000 + STEPS * 200);
+  this.timeout(180_000 + STEPS * 200);
   let cluster: Cluster;
   before(async () => {
     cluster = await startCluster({ hubs: 2 });

@@ -100,7 +100,7 @@ export function payQuietly(
   return simulator.payments().find(({ ref }) => ref === providerPaymentId)?.proof ?? '';
 }
 
-const STATUSES = {
+export const STATUSES = {
   gateway_one: { paid: 'VALID', failed: 'FAILED', cancelled: 'CANCELLED' },
   gateway_two: { paid: 'success', failed: 'failure', cancelled: 'cancel' },
 } as const;

@@ -32,7 +32,7 @@ const SETTINGS = {
 const HUNG_SLOTS = ['hung-one', 'hung-two', 'hung-three'];
 
 describe('a provider that hangs', function () {
-  this.timeout(2 * TIMEOUT_MS);
+  this.timeout(3 * TIMEOUT_MS);
   let payments: Payments;
   /** In front of the slots that hang. */
   let hung: ProviderTap;

@@ -11,6 +11,7 @@ import { describeMachine, howBusy } from '../machine.ts';
 import type { Machine } from '../report/results.ts';
 import { type Child, startChild } from '../sides/child.ts';
 import { RATE_PER_MINUTE } from '../sides/hub.ts';
+import { type Backfill, measureBackfill } from './backfill.ts';
 import { type Figures, measureScale } from './measure-scale.ts';
 import { observe, type Statement } from './observe.ts';
 import type { Population } from './population.ts';
@@ -43,6 +44,7 @@ export type DatabaseResults = {
     readonly ms: number;
     readonly lockedMs: number;
   };
+  readonly backfill: Backfill;
 };
 
 export type RunOptions = {
@@ -87,6 +89,8 @@ export async function runScale(
     say(
       `${database.population.licenses}: ${prune.partitions} partitions pruned in ${prune.ms.toFixed(0)} ms`,
     );
+    const backfill = await measureBackfill(database.databaseUrl);
+    say(`${database.population.licenses}: ${JSON.stringify({ backfill })}`);
     const measured = figures[index];
     if (measured === undefined) continue;
     databases.push({
@@ -94,6 +98,7 @@ export async function runScale(
       figures: measured,
       sizes: sizes[index] ?? [],
       prune,
+      backfill,
     });
   }
   return { at: new Date().toISOString(), machine, databases, plansOf };

@@ -1,0 +1,106 @@
+// Fills a new column of every license while another client updates licenses, as CONTRIBUTING.md describes it.
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { withClient } from '../../support/postgres/databases.ts';
+
+export type Backfill = {
+  /** All steps, from the new column to its index. */
+  readonly ms: number;
+  readonly longestBatchMs: number;
+  /** The longest update of one license by the other client. */
+  readonly longestUpdateMs: number;
+};
+
+/** Licenses in one transaction. A client that updates one of them waits for its end. */
+const BATCH = 2_000;
+/** Before each update of the other client. */
+const PAUSE_MS = 5;
+/** The batches begin after it. */
+const LOWEST_ID = '00000000-0000-0000-0000-000000000000';
+
+/** Removes the column in the end. */
+export function measureBackfill(databaseUrl: string): Promise<Backfill> {
+  return withClient(databaseUrl, async (client) => {
+    const updates = await updateLicenses(databaseUrl);
+    const begun = performance.now();
+    const longestBatchMs = await backfill(client);
+    const ms = performance.now() - begun;
+    const longestUpdateMs = await updates.stop();
+    await client.query('alter table license drop column backfilled');
+    return { ms, longestBatchMs, longestUpdateMs };
+  });
+}
+
+/** Returns the duration of the longest batch. */
+async function backfill(client: pg.Client): Promise<number> {
+  // A statement that waits for a lock blocks all later ones.
+  await client.query(`set lock_timeout = '1s'`);
+  await client.query('alter table license add column backfilled text');
+  let longestMs = 0;
+  for (let after = LOWEST_ID, last: string | undefined; ; after = last) {
+    const begun = performance.now();
+    last = await lastOfBatch(client, after);
+    await client.query({
+      name: 'backfill',
+      text: `update license set backfilled = key_hint where id > $1 and ($2::uuid is null or id <= $2)`,
+      values: [after, last],
+    });
+    longestMs = Math.max(longestMs, performance.now() - begun);
+    if (last === undefined) break;
+  }
+  await client.query(
+    `alter table license add constraint license_backfilled_present check (backfilled is not null) not valid`,
+  );
+  // Reads the table without blocking writes.
+  await client.query('alter table license validate constraint license_backfilled_present');
+  // Reads no row, because the constraint proves it.
+  await client.query('alter table license alter column backfilled set not null');
+  await client.query('alter table license drop constraint license_backfilled_present');
+  await client.query('create index concurrently license_backfilled_idx on license (backfilled, id)');
+  return longestMs;
+}
+
+/** Undefined for the last batch. */
+async function lastOfBatch(client: pg.Client, after: string): Promise<string | undefined> {
+  const { rows } = await client.query<{ id: string }>({
+    name: 'last_of_batch',
+    text: `select id from license where id > $1 order by id offset ${BATCH - 1} limit 1`,
+    values: [after],
+  });
+  return rows[0]?.id;
+}
+
+/** Updates licenses one after the other. `stop` resolves with the longest update in milliseconds. */
+async function updateLicenses(databaseUrl: string): Promise<{ stop(): Promise<number> }> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  const { rows } = await client.query<{ id: string }>(
+    `select id from license tablesample bernoulli (${SAMPLE_PERCENT}) limit 1000`,
+  );
+  let isStopped = false;
+  const run = async (): Promise<number> => {
+    let longestMs = 0;
+    for (let turn = 0; !isStopped; turn++) {
+      await pause(PAUSE_MS);
+      const begun = performance.now();
+      await client.query({
+        name: 'update_license',
+        text: 'update license set terms_version = terms_version where id = $1',
+        values: [rows[turn % rows.length]?.id],
+      });
+      longestMs = Math.max(longestMs, performance.now() - begun);
+    }
+    return longestMs;
+  };
+  const running = run();
+  return {
+    async stop() {
+      isStopped = true;
+      const longestMs = await running;
+      await client.end();
+      return longestMs;
+    },
+  };
+}
+
+const SAMPLE_PERCENT = 1;

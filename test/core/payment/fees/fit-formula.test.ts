@@ -53,7 +53,7 @@ describe('the rule that fits the fees of payments', () => {
           isAmbiguous: false,
         });
       }),
-      { numRuns: 12 },
+      { numRuns: 6 },
     );
   });
 

@@ -48,7 +48,7 @@ describe('the RPC port with hostile requests', () => {
       [METHOD, 'a b'],
       [METHOD, 'hub:99999'],
     ]) {
-      const text = authorized(`POST ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      const text = authorized(`POST ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
       expect(await statusesOf(text), `${path} ${host}`).to.deep.equal([400]);
     }
   });

@@ -3,6 +3,7 @@
 import type { Pool } from 'pg';
 import type { Clock } from '../clock.ts';
 import { formatId } from '../ids.ts';
+import { epochMs } from '../storage/sql/epoch.ts';
 import type { Caller } from './caller.ts';
 import type { RoleName, Scope } from './entities.ts';
 import type { LastUsed } from './last-used.ts';
@@ -26,8 +27,7 @@ type Row = {
   readonly last_used_ms: number | null;
 };
 
-const COLUMNS =
-  'id, name, role, scope, token_hash, (extract(epoch from last_used_at) * 1000)::float8 as last_used_ms';
+const COLUMNS = `id, name, role, scope, token_hash, ${epochMs('last_used_at')} as last_used_ms`;
 const LIVE = 'revoked_at is null and (expires_at is null or expires_at > $2)';
 
 export function createFindCaller({ pool, clock, lastUsed }: FindCallerOptions): FindCaller {

@@ -3,6 +3,7 @@
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
+import { epochMs } from './sql/epoch.ts';
 
 export type SharedClock = {
   readonly now: Clock;
@@ -55,7 +56,7 @@ async function readOrigin(pool: Pool): Promise<{ originMs: number; errorMs: numb
   const sentAt = performance.now();
   const { rows } = await pool.query<{ ms: number }>({
     name: 'database_time',
-    text: 'select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms',
+    text: `select ${epochMs('clock_timestamp()')} as ms`,
   });
   const receivedAt = performance.now();
   const [row] = rows;

@@ -7,6 +7,7 @@ import { HubError } from '../../errors.ts';
 import { formatId } from '../../ids.ts';
 import type { Database } from '../../storage/database.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
+import { epochMs } from '../../storage/sql/epoch.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import { insertKeySecret, lockKeySecrets } from '../keys/key-secrets.ts';
 
@@ -35,7 +36,7 @@ export function createKeySecretAdmin({ db, sealer, clock }: KeySecretAdminOption
         name: 'list_key_secrets',
         // license_key_secret_idx
         text: `select k.id, k.retired_at is null as active, n.licenses::int,
-                 (extract(epoch from k.created_at) * 1000)::float8 as "createdAtMs"
+                 ${epochMs('k.created_at')} as "createdAtMs"
                from key_secret k, lateral (
                  select count(*) as licenses
                  from (select from license where key_secret_id = k.id limit ${MAX_COUNTED}) counted

@@ -7,6 +7,7 @@ import type { Pool } from 'pg';
 import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { DAY_MS } from '../../license/terms.ts';
+import { epochMs } from '../../storage/sql/epoch.ts';
 
 export type ClaimTokens = {
   /** Returns a new token of the session with this UUID. The oldest tokens beyond 10 stop working. */
@@ -59,7 +60,7 @@ export function createClaimTokens({ pool, clock }: { pool: Pool; clock: Clock })
       const { rows } = await pool.query<{ ageMs: number }>({
         name: 'read_claim_token',
         // claim_token_pkey
-        text: `select (extract(epoch from $3::timestamptz - created_at) * 1000)::float8 as "ageMs"
+        text: `select ${epochMs('$3::timestamptz - created_at')} as "ageMs"
                from claim_token where hash = $1 and session_id = $2`,
         values: [hashOf(token), sessionId, clock()],
       });

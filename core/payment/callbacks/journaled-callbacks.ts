@@ -3,6 +3,7 @@ import type { Pool, PoolClient } from 'pg';
 import type { Clock } from '../../clock.ts';
 import { ASYNC_COMMIT } from '../../storage/sql/async-commit.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
+import { epochMs } from '../../storage/sql/epoch.ts';
 import type { Write } from '../../storage/sql/transaction.ts';
 import type { CallbackStateName } from '../entities.ts';
 import type { CallbackClaim } from '../providers/driver.ts';
@@ -65,7 +66,7 @@ export function createJournaledCallbacks(pool: Pool, clock: Clock): JournaledCal
       const { rows } = await pool.query({
         name: 'read_callback',
         text: `select gateway, claimed_session_id as "claimedSessionId", fields, state,
-                      (extract(epoch from tried_since) * 1000)::float8 as "triedSinceMs",
+                      ${epochMs('tried_since')} as "triedSinceMs",
                       state = 'received' and session_id is not null and tried_since is not null as waits
                from callback where id = $1`,
         values: [id],

@@ -1,5 +1,6 @@
 // The fee rules: reads those in force, decides which of them apply to a payment, and computes its fees.
 import type { Pool, PoolClient } from 'pg';
+import { epochMs } from '../../storage/sql/epoch.ts';
 import type { Money } from '../money.ts';
 import { type FeeFormula, feeAmount } from './amount.ts';
 
@@ -160,9 +161,9 @@ type Row = Omit<FeeRuleFacts, 'fixedMinor' | 'minMinor' | 'maxMinor' | Dates> & 
 const COLUMNS = `id, name, version, gateway, slot_id as "slotId", currency, basis_points as "basisPoints",
   fixed_minor as "fixedMinor", min_minor as "minMinor", max_minor as "maxMinor",
   slots_may_override as "slotsMayOverride", added_by_slot as "addedBySlot",
-  (extract(epoch from valid_from) * 1000)::float8 as "validFromMs",
-  (extract(epoch from valid_to) * 1000)::float8 as "validToMs",
-  (extract(epoch from declared_to) * 1000)::float8 as "declaredToMs"`;
+  ${epochMs('valid_from')} as "validFromMs",
+  ${epochMs('valid_to')} as "validToMs",
+  ${epochMs('declared_to')} as "declaredToMs"`;
 
 /** Reads all rules in force, which are at most 500; `matchRules` decides which of them apply. */
 export async function readRulesInForce(db: Pool | PoolClient, at: Date): Promise<FeeRuleFacts[]> {

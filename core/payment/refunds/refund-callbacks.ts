@@ -1,6 +1,7 @@
 // Callbacks about refunds. Each makes its session due for the refund sweep, and waits for the result.
 import type { Pool } from 'pg';
 import type { Clock } from '../../clock.ts';
+import { epochMs } from '../../storage/sql/epoch.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import { finishCallbacks } from '../callbacks/journaled-callbacks.ts';
 import type { PaymentMetrics } from '../metrics.ts';
@@ -68,7 +69,7 @@ export function createRefundCallbacks(options: RefundCallbackOptions): RefundCal
         text: `update callback set reason = $2, attempts = attempts + 1,
                tried_since = coalesce(tried_since, $3)
                where session_id = $1 and state = 'received'
-               returning id, gateway, (extract(epoch from $3 - tried_since) * 1000)::float8 as "waitedMs"`,
+               returning id, gateway, ${epochMs('$3 - tried_since')} as "waitedMs"`,
         values: [sessionId, reason, at],
       });
       const old = rows.filter(({ waitedMs }) => waitedMs >= giveUpAfterMs);

@@ -2,6 +2,7 @@
 // pruned.
 import type { Pool } from 'pg';
 import { formatId } from '../../ids.ts';
+import { epochMs } from '../../storage/sql/epoch.ts';
 import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
 import type { Callback, ChargeStatusName } from '../entities.ts';
 
@@ -45,7 +46,7 @@ export function listStatusChanges(
     >({
       name: 'status_changes',
       // audit_entry_subject_idx. Entries without a state before or after are no changes.
-      text: `select id, (extract(epoch from at) * 1000)::float8 as "atMs", before->>'status' as "from",
+      text: `select id, ${epochMs('at')} as "atMs", before->>'status' as "from",
                     after->>'status' as "to",
                     coalesce((after->>'verified')::boolean, after->>'status' = 'success') as verified,
                     after->>'reason' as reason, detail->>'callback' as "callbackId"
@@ -98,7 +99,7 @@ async function readStatusesAt(
     // audit_entry_subject_idx; the latest changes of each session, newest first
     text: `select subject, "atMs", status
            from (
-             select subject, (extract(epoch from at) * 1000)::float8 as "atMs", after->>'status' as status,
+             select subject, ${epochMs('at')} as "atMs", after->>'status' as status,
                     row_number() over (partition by subject order by id desc) as nth
              from audit_entry
              where subject = any($1) and action in (${STATUS_ACTIONS})
@@ -126,7 +127,7 @@ async function readReplays(
     // audit_entry_subject_idx; the latest replays of each callback
     text: `select subject, "atMs"
            from (
-             select subject, (extract(epoch from at) * 1000)::float8 as "atMs", id,
+             select subject, ${epochMs('at')} as "atMs", id,
                     row_number() over (partition by subject order by id desc) as nth
              from audit_entry where subject = any($1) and action = 'callback.replay'
            ) as replay

@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Clock } from '../../clock.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
+import { epochMs } from '../../storage/sql/epoch.ts';
 import { type GrantedToken, ProviderUnavailable, type TokenCache } from '../providers/driver.ts';
 
 export type TokenCacheOptions = {
@@ -49,7 +50,7 @@ export function createTokenCache(options: TokenCacheOptions): TokenCache {
   const read = async (): Promise<Stored | undefined> => {
     const { rows } = await pool.query<{ sealed: Buffer; useForMs: number }>({
       name: 'read_provider_token',
-      text: `select sealed_token as sealed, (extract(epoch from expires_at - now()) * 1000)::float8 as
+      text: `select sealed_token as sealed, ${epochMs('expires_at - now()')} as
              "useForMs"
              from provider_token where slot_id = $1 and sealed_token is not null`,
       values: [slotId],

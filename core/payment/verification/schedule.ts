@@ -1,6 +1,7 @@
 // The schedule of the sweep: when it verifies a session next, and the statements by which the sweeps of all
 // hubs share the sessions that are due.
 import type { Pool, PoolClient } from 'pg';
+import { epochMs } from '../../storage/sql/epoch.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 
 /** Milliseconds from a session's creation to each check. The last interval repeats until `untilMs`. */
@@ -107,8 +108,8 @@ export async function reserveDue(
              ) as due
            ))
            returning id, slot_id as "slotId", checks,
-             (extract(epoch from created_at) * 1000)::float8 as "createdAtMs",
-             case when status = 'success' then (extract(epoch from other_payment_since) * 1000)::float8 end
+             ${epochMs('created_at')} as "createdAtMs",
+             case when status = 'success' then ${epochMs('other_payment_since')} end
                as "otherPaymentSinceMs"`,
     values: [now, reservedUntil, limit, [...running.keys()], [...running.values()]],
   });

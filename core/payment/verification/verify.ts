@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import { inSpan } from '../../../lib/tracing/spans.ts';
 import { formatId } from '../../ids.ts';
 import { type Batcher, createBatcher } from '../../storage/sql/batcher.ts';
+import { epochMs } from '../../storage/sql/epoch.ts';
 import { HUB_FAILED, type JournaledCallback } from '../callbacks/journaled-callbacks.ts';
 import { MAX_WAITING_CALLBACKS, type WaitingCallback, type WaitingCallbacks } from '../callbacks/waiting.ts';
 import type { PaymentMetrics } from '../metrics.ts';
@@ -175,7 +176,7 @@ function createReadWaiting(pool: Pool): Batcher<string, Waiting[]> {
         // callback_waiting_idx, once for each session
         text: `select t.session_id as "sessionId", w.*
                from unnest($1::uuid[]) as t (session_id) cross join lateral (
-                 select id, gateway, fields, (extract(epoch from tried_since) * 1000)::float8 as
+                 select id, gateway, fields, ${epochMs('tried_since')} as
                    "triedSinceMs"
                  from callback where session_id = t.session_id and state = 'received' order by id limit $2
                ) w`,

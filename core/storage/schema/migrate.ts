@@ -4,6 +4,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { ClientBase, Pool, PoolClient } from 'pg';
 import type { Database } from '../database.ts';
 import { takeBootstrapLock } from '../hub-lock.ts';
+import { epochMs } from '../sql/epoch.ts';
 import { MIGRATIONS } from './migrations.ts';
 
 export type MigrationStatus = { applied: { name: string; at: Date }[]; pending: string[] };
@@ -95,7 +96,7 @@ export async function migrationStatus({ pool }: Database): Promise<MigrationStat
   if (!(await hasMigrations(pool))) return { applied: [], pending: known };
   // As a number: on the ORM's pool a timestamp is text.
   const { rows } = await pool.query<{ name: string; ms: number }>(
-    'select name, (extract(epoch from executed_at) * 1000)::float8 as ms from hub_migration order by id',
+    `select name, ${epochMs('executed_at')} as ms from hub_migration order by id`,
   );
   const names = new Set(rows.map(({ name }) => name));
   return {

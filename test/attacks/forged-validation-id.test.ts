@@ -41,7 +41,7 @@ describe('an attacker who forges validation ids', () => {
   let aheadMs = 0;
   before(async () => {
     payments = await startPayments({
-      settings: { sweepAfterMs: [HOUR_MS], providerTimeoutMs: 500 },
+      settings: { sweepAfterMs: [HOUR_MS], providerTimeoutMs: 2_000 },
       clock: () => new Date(Date.now() + aheadMs),
     });
     provider = await startValidationApi(payments.simulator.gatewayOneUrl);

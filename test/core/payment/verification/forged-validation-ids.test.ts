@@ -100,7 +100,7 @@ describe('forged callbacks of a paid session, with any answer of the validation 
   let aheadMs = 0;
   before(async () => {
     payments = await startPayments({
-      settings: { sweepAfterMs: [HOUR_MS], providerTimeoutMs: 400, callbackBudgetMs: 300 },
+      settings: { sweepAfterMs: [HOUR_MS], providerTimeoutMs: 2_000, callbackBudgetMs: 300 },
       clock: () => new Date(Date.now() + aheadMs),
     });
     provider = await startValidationApi(payments.simulator.gatewayOneUrl);

@@ -88,9 +88,9 @@ export const ChargeSessionSchema = defineEntity({
     /** When a callback of the paid session first named another payment; null once that is checked. */
     otherPaymentSince: p.datetime(3).nullable(),
     /** Verifications that callbacks have triggered. */
-    callbackQuestions: p.integer().default(0),
+    callbackVerifications: p.integer().default(0),
     /** Until then callbacks trigger no verification. */
-    questionAfter: p.datetime(3).nullable(),
+    verificationAllowedAt: p.datetime(3).nullable(),
     /** The provider's rating of the last verified payment; 0 is safe, null is unrated. */
     riskLevel: p.integer().nullable(),
     riskTitle: p.text().nullable(),

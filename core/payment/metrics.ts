@@ -19,7 +19,7 @@ export type PaymentMetrics = {
   /** A verification did not run, because too many were waiting. */
   verificationRejected(slot: string): void;
   /** A callback triggered no verification: the lease was taken, or the rate limit was reached. */
-  verificationDeferred(reason: 'busy' | 'spent'): void;
+  verificationDeferred(reason: 'busy' | 'rate_limited'): void;
   checkout<T>(slot: string, create: () => Promise<T>): Promise<T>;
   /** An answer was discarded, because another hub had taken the verification lease. */
   fenced(slot: string): void;
@@ -94,7 +94,7 @@ export function createPaymentMetrics(metrics: Metrics, gateways: Iterable<string
   });
   const deferred = metrics.counter({
     name: 'hub_questions_put_off_total',
-    help: 'Callbacks without a verification; busy: one was running; spent: the rate limit is reached.',
+    help: 'Callbacks without a verification: another one was running, or the rate limit is reached.',
     labelNames: ['reason'],
   });
   const swept = metrics.counter({
@@ -135,7 +135,7 @@ export function createPaymentMetrics(metrics: Metrics, gateways: Iterable<string
   for (const result of ['found', 'none', 'unavailable', 'given_up']) duplicateChecks.labels(result).inc(0);
   for (const result of REFUND_CHECKS) refundsSwept.labels(result).inc(0);
   deferred.labels('busy').inc(0);
-  deferred.labels('spent').inc(0);
+  deferred.labels('rate_limited').inc(0);
   const slots = new Set<string>();
   const addSlot = (slot: string): void => {
     if (slots.has(slot)) return;

@@ -220,7 +220,7 @@ async function advanceAlone(pool: Pool, sessionId: string, at: Date): Promise<vo
 
 /** When the rate limit allows the next verification of the `charge_session c`, by the hub's clock. */
 function nextAllowedAt(at: `$${number}`): string {
-  return `${at}::timestamptz + greatest(c.question_after - now(), interval '0')`;
+  return `${at}::timestamptz + greatest(c.verification_allowed_at - now(), interval '0')`;
 }
 
 /** Whether the `charge_session c` is unpaid and the sweep verifies it later than allowed, or not at all. */
@@ -234,7 +234,7 @@ function isLate(at: `$${number}`): string {
  */
 function advanceVerification(at: `$${number}`): string {
   return `next_check_at = ${nextAllowedAt(at)},
-          callback_questions = c.callback_questions + ${VERIFICATION_ALLOWED}::int,
-          question_after = case when ${VERIFICATION_ALLOWED} then ${NEXT_VERIFICATION_AT} else
-            c.question_after end`;
+          callback_verifications = c.callback_verifications + ${VERIFICATION_ALLOWED}::int,
+          verification_allowed_at = case when ${VERIFICATION_ALLOWED} then ${NEXT_VERIFICATION_AT} else
+            c.verification_allowed_at end`;
 }

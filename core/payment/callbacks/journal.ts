@@ -242,8 +242,8 @@ const LEASE = `free as materialized (
   order by c.id for no key update skip locked
 ), leased as (
   update charge_session c
-  set ${setVerificationLease('$13')}, callback_questions = c.callback_questions + 1,
-      question_after = ${NEXT_VERIFICATION_AT}
+  set ${setVerificationLease('$13')}, callback_verifications = c.callback_verifications + 1,
+      verification_allowed_at = ${NEXT_VERIFICATION_AT}
   from free f, slot s, journaled j, entry t
   where c.id = f.id and s.id = c.slot_id and j.id = t.id
     and t.named_id = f.id and t.holder is not null and t.agrees

@@ -164,7 +164,7 @@ async function verify(
     rateLimited: trigger === 'inline',
     waitMs: options.busyWaitMs,
   });
-  if (result.kind === 'spent') {
+  if (result.kind === 'rate_limited') {
     const reason = 'one of many callbacks of the session: one verification covers them all';
     await leave(options, callback, claim, session, { reason, inMs: result.nextInMs });
   } else if (result.kind === 'busy') {

@@ -50,8 +50,9 @@ export function isUnknownPayment(gateway: string, payment: string): string {
  */
 export function setOtherPayment(at: `$${number}`): string {
   return `other_payment_since = coalesce(c.other_payment_since, ${at}),
-    next_check_at = least(greatest(${at}, c.question_after), c.next_check_at - interval '1 millisecond'),
-    callback_questions = c.callback_questions + 1, question_after = ${NEXT_VERIFICATION_AT}`;
+    next_check_at = least(greatest(${at}, c.verification_allowed_at),
+                          c.next_check_at - interval '1 millisecond'),
+    callback_verifications = c.callback_verifications + 1, verification_allowed_at = ${NEXT_VERIFICATION_AT}`;
 }
 
 /**
@@ -136,7 +137,7 @@ export async function readCheckouts(pool: Pool, sessionId: string): Promise<Chec
   const { rows } = await pool.query<{ ids: string[]; verifications: number }>({
     name: 'read_other_checkouts',
     // charge_session_pkey, callback_count_pkey
-    text: `select c.callback_questions as verifications,
+    text: `select c.callback_verifications as verifications,
                   array(select u.id from unnest(k.other_checkouts) with ordinality as u (id, place)
                         order by u.place desc limit ${MAX_CHECKED}) as ids
            from charge_session c left join callback_count k on k.session_id = c.id
@@ -170,7 +171,7 @@ export async function dropAnswered(
     text: `update callback_count k
            set other_checkouts = array(
              select u.id from unnest(k.other_checkouts) with ordinality as u (id, place)
-             where u.id <> all($2) or u.id = any($3) or (c.callback_questions <> $5 and u.id <> all($4))
+             where u.id <> all($2) or u.id = any($3) or (c.callback_verifications <> $5 and u.id <> all($4))
              order by u.id = any($2) desc, u.place)
            from charge_session c
            where k.session_id = $1 and c.id = $1 and k.other_checkouts <> '{}'

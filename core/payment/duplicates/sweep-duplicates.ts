@@ -52,11 +52,13 @@ export function createSweepDuplicates(options: SweepDuplicatesOptions): SweepDup
       name: 'schedule_duplicate_check',
       // charge_session_pkey. The time that a callback has set since then stays.
       text: `update charge_session c
-             set next_check_at = case when $4 then greatest($3::timestamptz, c.question_after) else $3 end,
+             set next_check_at = case when $4 then greatest($3::timestamptz, c.verification_allowed_at)
+                   else $3 end,
                  other_payment_since = case when $4 then $3
                    when $3 is not null then c.other_payment_since end,
-                 callback_questions = c.callback_questions + $4::int,
-                 question_after = case when $4 then ${NEXT_VERIFICATION_AT} else c.question_after end
+                 callback_verifications = c.callback_verifications + $4::int,
+                 verification_allowed_at = case when $4 then ${NEXT_VERIFICATION_AT}
+                   else c.verification_allowed_at end
              where id = $1 and next_check_at = $2 and status = 'success'`,
       values: [id, reservedUntil, isDone ? null : new Date(clock().getTime() + pauseMs), hasMore],
     });

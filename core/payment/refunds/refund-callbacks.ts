@@ -42,11 +42,11 @@ export function createRefundCallbacks(options: RefundCallbackOptions): RefundCal
           // charge_session_pkey. Changes the time that a running check has reserved, so that its end
           // schedules nothing.
           text: `update charge_session c
-                 set refund_check_at = least(greatest($2::timestamptz, c.question_after),
+                 set refund_check_at = least(greatest($2::timestamptz, c.verification_allowed_at),
                        c.refund_check_at - interval '1 millisecond'),
-                     callback_questions = c.callback_questions + (c.status = 'success')::int,
-                     question_after = case when c.status = 'success' then ${NEXT_VERIFICATION_AT}
-                       else c.question_after end
+                     callback_verifications = c.callback_verifications + (c.status = 'success')::int,
+                     verification_allowed_at = case when c.status = 'success' then ${NEXT_VERIFICATION_AT}
+                       else c.verification_allowed_at end
                  where id = $1 returning status`,
           values: [sessionId, at],
         });

@@ -67,7 +67,7 @@ export const SESSION_COLUMNS = `c.id, c.slot_id as "slotId", s.name as slot, s.g
   c.order_reference as "orderReference", c.gateway_transaction_id as "gatewayTransactionId",
   c.bank_transaction_id as "bankTransactionId", c.refunded_minor as "refundedMinor",
   c.fencing_number as "fencingNumber",
-  greatest(0, extract(epoch from c.question_after - now()) * 1000)::float8 as "verificationInMs",
+  greatest(0, extract(epoch from c.verification_allowed_at - now()) * 1000)::float8 as "verificationInMs",
   coalesce(s.options->>'${RISKY_PAYMENTS}' = 'hold', false) and c.risk_released_at is null as "holdsRisky",
   c.has_purchase as "hasPurchase", c.return_url as "returnUrl"`;
 

@@ -45,9 +45,10 @@ export async function takeLeases(
              order by id for no key update ${isShared ? 'skip locked' : ''}
            )
            update charge_session c
-           set ${setVerificationLease('$4')}, callback_questions = c.callback_questions + t.rate_limited::int,
-               question_after = case when t.rate_limited then ${NEXT_VERIFICATION_AT}
-                 else c.question_after end
+           set ${setVerificationLease('$4')},
+               callback_verifications = c.callback_verifications + t.rate_limited::int,
+               verification_allowed_at = case when t.rate_limited then ${NEXT_VERIFICATION_AT}
+                 else c.verification_allowed_at end
            from free f, slot s,
              unnest($1::uuid[], $2::uuid[], $3::boolean[]) as t (session_id, holder, rate_limited)
            where c.id = f.id and t.session_id = f.id and s.id = c.slot_id

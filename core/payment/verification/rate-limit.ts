@@ -12,11 +12,11 @@ const MAX_PAUSE_MS = 60_000;
 const DOUBLINGS = 4;
 
 /** SQL: whether a callback may trigger a verification of `charge_session c` now. */
-export const VERIFICATION_ALLOWED = `(c.question_after is null or c.question_after <= now())`;
+export const VERIFICATION_ALLOWED = `coalesce(c.verification_allowed_at <= now(), true)`;
 
 /**
  * SQL: when a callback may trigger the verification of `charge_session c` after the one that is counted now.
  */
-export const NEXT_VERIFICATION_AT = `case when c.callback_questions + 1 >= ${AT_ONCE} then
+export const NEXT_VERIFICATION_AT = `case when c.callback_verifications + 1 >= ${AT_ONCE} then
   now() + interval '1 millisecond' * least(${MAX_PAUSE_MS},
-    ${FIRST_PAUSE_MS} * power(2, least(c.callback_questions + 1 - ${AT_ONCE}, ${DOUBLINGS}))) end`;
+    ${FIRST_PAUSE_MS} * power(2, least(c.callback_verifications + 1 - ${AT_ONCE}, ${DOUBLINGS}))) end`;

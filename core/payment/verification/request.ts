@@ -43,4 +43,4 @@ export type VerifyResult =
   /** The verification lease is taken. */
   | { readonly kind: 'busy' }
   /** The callbacks of the session have reached their rate limit. */
-  | { readonly kind: 'spent'; readonly nextInMs: number };
+  | { readonly kind: 'rate_limited'; readonly nextInMs: number };

@@ -151,9 +151,9 @@ export async function scheduleNext(
       text: `update charge_session c
              set next_check_at = case
                when exists (select from callback where session_id = c.id and state = 'received')
-               then least($3, greatest($4, question_after))
+               then least($3, greatest($4, verification_allowed_at))
                when exists (select from callback_count k where k.session_id = c.id and k.asked_for_at > $6)
-               then least($3, greatest($7, question_after))
+               then least($3, greatest($7, verification_allowed_at))
                when held_at is not null then coalesce($3, $5) else $3 end
              where id = $1 and next_check_at = $2`,
       values: [id, reservedUntil, regular ?? null, ifWaiting, ifHeld, ifUnjournaled.since, ifUnjournaled.at],

@@ -173,7 +173,7 @@ function unjournaledCheck(kind: VerifyResult['kind']): { readonly sinceMs: numbe
     case 'unavailable':
       return { sinceMs: UNJOURNALED_GIVE_UP_MS, inMs: UNJOURNALED_RETRY_MS };
     case 'busy':
-    case 'spent':
+    case 'rate_limited':
       return { sinceMs: UNJOURNALED_GIVE_UP_MS, inMs: BUSY_RETRY_MS };
   }
 }

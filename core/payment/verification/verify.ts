@@ -40,7 +40,8 @@ export function createVerifySession(options: VerifyOptions): VerifySession {
   return async (request) => {
     const result =
       (await resultWithoutLease(options, request)) ?? (await verifyWithRetries(verifier, request)) ?? BUSY;
-    if (result.kind === 'busy' || result.kind === 'spent') options.metrics.verificationDeferred(result.kind);
+    if (result.kind === 'busy' || result.kind === 'rate_limited')
+      options.metrics.verificationDeferred(result.kind);
     return result;
   };
 }
@@ -245,7 +246,7 @@ async function resultWithoutCall(
   if (isSettled(request, session)) return settlePaidBefore(options, session.id, ownCallback(request));
   const { verificationInMs } = session;
   return request.rateLimited && verificationInMs > 0
-    ? { kind: 'spent', nextInMs: verificationInMs }
+    ? { kind: 'rate_limited', nextInMs: verificationInMs }
     : undefined;
 }
 

@@ -195,8 +195,8 @@ describe('a flood of forged callbacks', () => {
       await forge('gateway_one', session, time);
       const [row] = await query<{ seconds: number | null }>(
         payments.hub.databaseUrl,
-        `update charge_session set question_after = now() where merchant_transaction_id = '${session.merchantTransactionId}'
-         returning round(extract(epoch from (select question_after from charge_session c where c.id = charge_session.id) - now()))::int as seconds`,
+        `update charge_session set verification_allowed_at = now() where merchant_transaction_id = '${session.merchantTransactionId}'
+         returning round(extract(epoch from (select verification_allowed_at from charge_session c where c.id = charge_session.id) - now()))::int as seconds`,
       );
       pauses.push(row?.seconds ?? 0);
     }

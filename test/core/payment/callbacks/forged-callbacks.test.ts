@@ -98,7 +98,7 @@ describe('an attacker who knows a callback address and its ids', () => {
     const turn = () =>
       query(
         payments.hub.databaseUrl,
-        'select callback_questions as asked, verifying_until from charge_session where provider_payment_id = $1',
+        'select callback_verifications as asked, verifying_until from charge_session where provider_payment_id = $1',
         [session.providerPaymentId],
       );
     // Together with one that does not contradict it: they share the statement.

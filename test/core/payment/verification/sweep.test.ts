@@ -31,7 +31,7 @@ describe('the sweep', () => {
   });
   after(() => payments.stop());
 
-  const questionsAbout = async (session: ChargeSession): Promise<number> =>
+  const verificationsOf = async (session: ChargeSession): Promise<number> =>
     (await inspect(payments, session)).verifications.filter(({ operation }) => operation === 'query').length;
 
   for (const gateway of GATEWAYS) {
@@ -74,7 +74,7 @@ describe('the sweep', () => {
     payments.simulator.faults.add({ kind: 'error_500', operation: 'gateway_one.query', ref });
     payQuietly(payments, session);
     aheadMs += FIRST_MS;
-    await until(async () => (await questionsAbout(session)) === 1, 'the provider has received a query');
+    await until(async () => (await verificationsOf(session)) === 1, 'the provider has received a query');
     expect(await statusOf(payments, session)).to.equal('pending');
     aheadMs += 10 * MINUTE_MS;
     await untilStatus(payments, session, 'success');
@@ -83,20 +83,20 @@ describe('the sweep', () => {
   it('verifies an unpaid session only at its times', async () => {
     const session = await createSession(payments, 'gateway_one');
     aheadMs += FIRST_MS;
-    await until(async () => (await questionsAbout(session)) === 1, 'it was verified');
+    await until(async () => (await verificationsOf(session)) === 1, 'it was verified');
     aheadMs += MINUTE_MS;
     const later = await createSession(payments, 'gateway_one');
     aheadMs += FIRST_MS;
-    await until(async () => (await questionsAbout(later)) === 1, 'a later one was verified');
-    expect(await questionsAbout(session)).to.equal(1);
+    await until(async () => (await verificationsOf(later)) === 1, 'a later one was verified');
+    expect(await verificationsOf(session)).to.equal(1);
     aheadMs += 9 * MINUTE_MS;
-    await until(async () => (await questionsAbout(session)) === 2, 'it was asked about again');
+    await until(async () => (await verificationsOf(session)) === 2, 'it was asked about again');
   });
 
   it('retries soon after a callback that came too early', async () => {
     const session = await createSession(payments, 'gateway_two');
     aheadMs += FIRST_MS;
-    await until(async () => (await questionsAbout(session)) === 1, 'it was verified');
+    await until(async () => (await verificationsOf(session)) === 1, 'it was verified');
     await callBack(payments.hub.gatewayUrl, 'gateway_two', callbackFields(session, 'paid'));
     expect((await journal(payments, session))[0]).to.include({ state: 'ignored' });
     payQuietly(payments, session);
@@ -109,12 +109,12 @@ describe('the sweep', () => {
     payQuietly(payments, session);
     aheadMs += FIRST_MS;
     await untilStatus(payments, session, 'success');
-    const asked = await questionsAbout(session);
+    const asked = await verificationsOf(session);
     aheadMs += 20 * MINUTE_MS;
     const later = await createSession(payments, 'gateway_one');
     aheadMs += FIRST_MS;
-    await until(async () => (await questionsAbout(later)) === 1, 'a later one was verified');
-    expect(await questionsAbout(session)).to.equal(asked);
+    await until(async () => (await verificationsOf(later)) === 1, 'a later one was verified');
+    expect(await verificationsOf(session)).to.equal(asked);
   });
 
   it('of two hubs verifies each session once', async () => {
@@ -124,7 +124,7 @@ describe('the sweep', () => {
         Array.from({ length: 12 }, () => createSession(payments, 'gateway_one')),
       );
       aheadMs += FIRST_MS;
-      const asked = () => Promise.all(sessions.map(questionsAbout));
+      const asked = () => Promise.all(sessions.map(verificationsOf));
       await until(async () => (await asked()).every((times) => times > 0), 'all were asked about');
       expect(await asked()).to.deep.equal(sessions.map(() => 1));
     } finally {

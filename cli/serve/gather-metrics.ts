@@ -16,24 +16,24 @@ const REPLY_TIMEOUT_MS = 3_000;
 
 export function createWorkerGather(send: (message: FromWorker) => void): WorkerGather {
   const awaited = new Map<number, (families: readonly Family[]) => void>();
-  let questions = 0;
+  let lastRequest = 0;
   const worker: WorkerGather = {
     measure: async () => [],
 
     // Never returns the metrics of this worker alone: they would look like a restart.
     gather: (own) =>
       new Promise((resolve, reject) => {
-        const question = ++questions;
+        const request = ++lastRequest;
         const timer = setTimeout(() => {
-          awaited.delete(question);
+          awaited.delete(request);
           reject(new Error(`the workers did not send their metrics within ${REPLY_TIMEOUT_MS} ms`));
         }, REPLY_TIMEOUT_MS);
-        awaited.set(question, (families) => {
+        awaited.set(request, (families) => {
           clearTimeout(timer);
-          awaited.delete(question);
+          awaited.delete(request);
           resolve([...families]);
         });
-        send({ gather: question, own });
+        send({ gather: request, own });
       }),
 
     receive(message) {

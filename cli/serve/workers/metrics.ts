@@ -40,7 +40,7 @@ export function createWorkerMetrics(wanted: number): WorkerMetrics {
   let deaths = 0;
   let answering = 0;
   const awaited = new Map<number, (families: readonly Family[]) => void>();
-  let questions = 0;
+  let lastRequest = 0;
 
   const own = createMetrics();
   own.gauge(WORKERS, () => [
@@ -53,18 +53,18 @@ export function createWorkerMetrics(wanted: number): WorkerMetrics {
   /** Resolves with whether the worker replied. */
   const ask = (worker: WorkerProcess): Promise<boolean> =>
     new Promise((resolve) => {
-      const question = ++questions;
+      const request = ++lastRequest;
       const done = (replied: boolean): void => {
         clearTimeout(timer);
-        awaited.delete(question);
+        awaited.delete(request);
         resolve(replied);
       };
       const timer = setTimeout(done, REPLY_TIMEOUT_MS, false);
-      awaited.set(question, (families) => {
+      awaited.set(request, (families) => {
         if (serving.has(worker.id)) latest.set(worker.id, families);
         done(true);
       });
-      worker.send({ measure: question }, () => {}); // it may end meanwhile
+      worker.send({ measure: request }, () => {}); // it may end meanwhile
     });
 
   const gather = async (asker: WorkerProcess): Promise<Family[]> => {

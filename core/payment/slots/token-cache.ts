@@ -50,8 +50,7 @@ export function createTokenCache(options: TokenCacheOptions): TokenCache {
   const read = async (): Promise<Stored | undefined> => {
     const { rows } = await pool.query<{ sealed: Buffer; useForMs: number }>({
       name: 'read_provider_token',
-      text: `select sealed_token as sealed, ${epochMs('expires_at - now()')} as
-             "useForMs"
+      text: `select sealed_token as sealed, ${epochMs('expires_at - now()')} as "useForMs"
              from provider_token where slot_id = $1 and sealed_token is not null`,
       values: [slotId],
     });

@@ -166,6 +166,13 @@ function commonValidationId(callbacks: readonly WaitingCallback[]): string | und
   return ids.size === 1 ? [...ids][0] : undefined;
 }
 
+// callback_waiting_idx, once for each session
+const READ_WAITING = `select t.session_id as "sessionId", w.*
+  from unnest($1::uuid[]) as t (session_id) cross join lateral (
+    select id, gateway, fields, ${epochMs('tried_since')} as "triedSinceMs"
+    from callback where session_id = t.session_id and state = 'received' order by id limit $2
+  ) w`;
+
 /** Reads one more than `MAX_WAITING_CALLBACKS` to detect that there are too many. */
 function createReadWaiting(pool: Pool): Batcher<string, Waiting[]> {
   return createBatcher({
@@ -174,13 +181,7 @@ function createReadWaiting(pool: Pool): Batcher<string, Waiting[]> {
     run: async (sessionIds: readonly string[]) => {
       const { rows } = await pool.query<Waiting & { sessionId: string }>({
         name: 'waiting_callbacks',
-        // callback_waiting_idx, once for each session
-        text: `select t.session_id as "sessionId", w.*
-               from unnest($1::uuid[]) as t (session_id) cross join lateral (
-                 select id, gateway, fields, ${epochMs('tried_since')} as
-                   "triedSinceMs"
-                 from callback where session_id = t.session_id and state = 'received' order by id limit $2
-               ) w`,
+        text: READ_WAITING,
         values: [[...new Set(sessionIds)], MAX_WAITING_CALLBACKS + 1],
       });
       return sessionIds.map((id) => rows.filter(({ sessionId }) => sessionId === id));

@@ -35,7 +35,7 @@ await interruptible(async (start) => {
   const options = { prepared, redisUrl: foundRedis(), rounds: Number(values.rounds), say };
   const { figures, plans, json } = writeReport(await runScale(options, start));
   if (values.write) {
-    const root = join(import.meta.dirname, '../..');
+    const root = join(import.meta.dirname, '../../..');
     await writeFile(join(root, 'docs/scale-figures.md'), figures);
     await writeFile(join(root, 'docs/scale-plans.md'), plans);
     await writeFile(join(root, 'test/bench/results/scale.json'), json);

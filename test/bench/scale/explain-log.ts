@@ -41,6 +41,11 @@ export async function forceGenericPlans(databaseUrl: string): Promise<void> {
   await query(databaseUrl, `alter database ${name} set plan_cache_mode = 'force_generic_plan'`);
 }
 
+/** Ends both for new connections. Otherwise each later statement pays for its entry in the log. */
+export async function resetPlanSettings(databaseUrl: string): Promise<void> {
+  await query(databaseUrl, `alter database ${new URL(databaseUrl).pathname.slice(1)} reset all`);
+}
+
 const SETTINGS = {
   session_preload_libraries: 'auto_explain',
   'auto_explain.log_min_duration': '0',

@@ -5,7 +5,14 @@ import { startPayments } from '../../support/hub/payment.ts';
 import { startMailServer } from '../../support/network/mail-server.ts';
 import { query, serverLog } from '../../support/postgres/databases.ts';
 import { drive, SESSION_CALLBACKS } from './drive.ts';
-import { type ExecutedPlan, forceGenericPlans, logPlans, type PlanNode, plansSince } from './explain-log.ts';
+import {
+  type ExecutedPlan,
+  forceGenericPlans,
+  logPlans,
+  type PlanNode,
+  plansSince,
+  resetPlanSettings,
+} from './explain-log.ts';
 import { blocksOf } from './judge-plan.ts';
 import type { Population } from './population.ts';
 import { noteStatementNames } from './statement-names.ts';
@@ -79,6 +86,7 @@ export async function observe({ databaseUrl, dataDir, population }: ObserveOptio
     names.stop();
     await payments.stop();
     await mailServer.close();
+    await resetPlanSettings(databaseUrl);
   }
 }
 

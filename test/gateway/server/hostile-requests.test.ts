@@ -14,7 +14,8 @@ const SECURITY = {
 };
 
 describe('a hostile request', function () {
-  this.timeout(15_000); // a slow request that is cut after a minute, as Node.js does by itself, fails
+  // Node.js itself cuts slow requests after a minute, which must not make these tests pass.
+  this.timeout(15_000);
   let gateway: TestGateway;
   let reached: string[];
   before(async () => {

@@ -40,7 +40,7 @@ export async function startProviderTap(target: string): Promise<ProviderTap> {
     outgoing.once('close', () => underWay.delete(call));
     const { method, headers } = incoming;
     for (const name of Object.keys(headers)) seen.add(name);
-    // A kept connection may be closed by the provider in the moment that the next call takes it.
+    // The provider may close a kept connection just when the next call uses it.
     const onward = request(new URL(path, target), { method, headers, agent: false });
     outgoing.once('close', () => onward.destroy());
     onward.on('error', () => outgoing.destroy()); // the provider or the hub closed the connection

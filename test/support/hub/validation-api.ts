@@ -34,7 +34,7 @@ export async function startValidationApi(target: string): Promise<ValidationApi>
     const onward = request(`${target}${incoming.url}`, {
       method: incoming.method,
       headers: incoming.headers,
-      agent: false, // no kept connection, which the provider may close in the moment that a call takes it
+      agent: false, // the provider may close a kept connection just when the next call uses it
     });
     onward.end(await buffer(incoming));
     const [answer] = (await once(onward, 'response')) as [IncomingMessage]; // the event's only argument

@@ -1,6 +1,6 @@
 // Fills a new column of every license while another client updates licenses, as CONTRIBUTING.md describes it.
 import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { withClient } from '../../support/postgres/databases.ts';
 
 export type Backfill = {
@@ -21,11 +21,13 @@ const LOWEST_ID = '00000000-0000-0000-0000-000000000000';
 /** Removes the column in the end. */
 export function measureBackfill(databaseUrl: string): Promise<Backfill> {
   return withClient(databaseUrl, async (client) => {
-    const updates = await updateLicenses(databaseUrl);
+    const end = new AbortController();
     const begun = performance.now();
-    const longestBatchMs = await backfill(client);
+    const [longestBatchMs, longestUpdateMs] = await Promise.all([
+      backfill(client).finally(() => end.abort()),
+      updateLicenses(databaseUrl, end.signal),
+    ]);
     const ms = performance.now() - begun;
-    const longestUpdateMs = await updates.stop();
     await client.query('alter table license drop column backfilled');
     return { ms, longestBatchMs, longestUpdateMs };
   });
@@ -76,17 +78,14 @@ async function lastOfBatch(client: pg.Client, after: string): Promise<string | u
   return rows[0]?.id;
 }
 
-/** Updates licenses one after the other. `stop` resolves with the longest update in milliseconds. */
-async function updateLicenses(databaseUrl: string): Promise<{ stop(): Promise<number> }> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  const { rows } = await client.query<{ id: string }>(
-    `select id from license tablesample bernoulli (${SAMPLE_PERCENT}) limit 1000`,
-  );
-  let isStopped = false;
-  const run = async (): Promise<number> => {
+/** Updates licenses one after the other until the signal. Resolves with the longest update in milliseconds. */
+function updateLicenses(databaseUrl: string, end: AbortSignal): Promise<number> {
+  return withClient(databaseUrl, async (client) => {
+    const { rows } = await client.query<{ id: string }>(
+      `select id from license tablesample bernoulli (${SAMPLE_PERCENT}) limit 1000`,
+    );
     let longestMs = 0;
-    for (let turn = 0; !isStopped; turn++) {
+    for (let turn = 0; !end.aborted; turn++) {
       await pause(PAUSE_MS);
       const begun = performance.now();
       await client.query({
@@ -97,16 +96,7 @@ async function updateLicenses(databaseUrl: string): Promise<{ stop(): Promise<nu
       longestMs = Math.max(longestMs, performance.now() - begun);
     }
     return longestMs;
-  };
-  const running = run();
-  return {
-    async stop() {
-      isStopped = true;
-      const longestMs = await running;
-      await client.end();
-      return longestMs;
-    },
-  };
+  });
 }
 
 const SAMPLE_PERCENT = 1;

@@ -29,21 +29,26 @@ export type ExecutedPlan = {
 
 /** Takes effect for new connections to this database. The user must be a superuser. */
 export async function logPlans(databaseUrl: string): Promise<void> {
-  const name = new URL(databaseUrl).pathname.slice(1);
   for (const [setting, value] of Object.entries(SETTINGS)) {
-    await query(databaseUrl, `alter database ${name} set ${setting} = '${value}'`);
+    await query(databaseUrl, `alter database ${nameOf(databaseUrl)} set ${setting} = '${value}'`);
   }
 }
 
 /** Whether prepared statements must use the generic plan. Otherwise the server chooses, as in production. */
 export async function forceGenericPlans(databaseUrl: string): Promise<void> {
-  const name = new URL(databaseUrl).pathname.slice(1);
-  await query(databaseUrl, `alter database ${name} set plan_cache_mode = 'force_generic_plan'`);
+  await query(
+    databaseUrl,
+    `alter database ${nameOf(databaseUrl)} set plan_cache_mode = 'force_generic_plan'`,
+  );
 }
 
 /** Ends both for new connections. Otherwise each later statement pays for its entry in the log. */
 export async function resetPlanSettings(databaseUrl: string): Promise<void> {
-  await query(databaseUrl, `alter database ${new URL(databaseUrl).pathname.slice(1)} reset all`);
+  await query(databaseUrl, `alter database ${nameOf(databaseUrl)} reset all`);
+}
+
+function nameOf(databaseUrl: string): string {
+  return new URL(databaseUrl).pathname.slice(1);
 }
 
 const SETTINGS = {

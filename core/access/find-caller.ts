@@ -7,7 +7,7 @@ import { epochMs } from '../storage/sql/epoch.ts';
 import type { Caller } from './caller.ts';
 import type { RoleName, Scope } from './entities.ts';
 import type { LastUsed } from './last-used.ts';
-import { isToken, tokenIdOf } from './service-token.ts';
+import { isToken, tokenIdOf } from './token-format.ts';
 
 export type FindCallerOptions = { readonly pool: Pool; readonly clock: Clock; readonly lastUsed: LastUsed };
 

@@ -5,7 +5,8 @@ import type { Clock } from '../clock.ts';
 import { formatId } from '../ids.ts';
 import type { DataDir } from '../storage/data-dir.ts';
 import { inTransaction } from '../storage/sql/transaction.ts';
-import { newServiceToken, registerServiceToken, tokenIdOf } from './service-token.ts';
+import { registerServiceToken } from './register-token.ts';
+import { newServiceToken, tokenIdOf } from './token-format.ts';
 
 const GRANT = { name: 'local admin', role: 'admin' } as const;
 

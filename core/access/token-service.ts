@@ -7,7 +7,7 @@ import { readTimestamp } from '../timestamp.ts';
 import { actorOf } from './caller.ts';
 import type { ServiceToken } from './entities.ts';
 import { roleFromProto, roleToProto } from './roles.ts';
-import type { createTokens } from './tokens.ts';
+import type { createTokens } from './token-admin.ts';
 
 export function createTokenService(
   tokens: ReturnType<typeof createTokens>,

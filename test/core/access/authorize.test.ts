@@ -10,7 +10,8 @@ import { Code, ConnectError, createClient, type Transport } from '@connectrpc/co
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { expect } from 'chai';
 import pg from 'pg';
-import { newServiceToken, registerServiceToken } from '../../../core/access/service-token.ts';
+import { registerServiceToken } from '../../../core/access/register-token.ts';
+import { newServiceToken } from '../../../core/access/token-format.ts';
 import { systemClock } from '../../../core/clock.ts';
 import { ServerReflection } from '../../../gen/grpc/reflection/v1/reflection_pb.ts';
 import { access, Role } from '../../../gen/hub/access/v1/access_pb.ts';

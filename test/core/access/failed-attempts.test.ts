@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Code, createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { newServiceToken } from '../../../core/access/service-token.ts';
+import { newServiceToken } from '../../../core/access/token-format.ts';
 import { Role } from '../../../gen/hub/access/v1/access_pb.ts';
 import { AccessService } from '../../../gen/hub/access/v1/access_service_pb.ts';
 import { TokenService } from '../../../gen/hub/access/v1/token_service_pb.ts';

@@ -3,7 +3,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
-import { newServiceToken } from '../../../core/access/service-token.ts';
+import { newServiceToken } from '../../../core/access/token-format.ts';
 import { Role } from '../../../gen/hub/access/v1/access_pb.ts';
 import { AccessService } from '../../../gen/hub/access/v1/access_service_pb.ts';
 import { startHub, type TestHub, transportTo } from '../../support/hub/hub.ts';

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConnectError, createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
-import { newServiceToken } from '../../../core/access/service-token.ts';
+import { newServiceToken } from '../../../core/access/token-format.ts';
 import { sealedFor } from '../../../core/license/keys/signing.ts';
 import { openDataDir } from '../../../core/storage/data-dir.ts';
 import { loadKeyRing } from '../../../core/storage/secrets/key-ring.ts';

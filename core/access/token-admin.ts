@@ -10,7 +10,7 @@ import type { Actor } from './caller.ts';
 import { type RoleName, type Scope, type ServiceToken, ServiceTokenSchema } from './entities.ts';
 import { isReservedName } from './reserved-names.ts';
 import type { FindOwner } from './scope.ts';
-import { hashToken, newServiceToken } from './service-token.ts';
+import { hashToken, newServiceToken } from './token-format.ts';
 
 export type NewToken = {
   /** If empty, the name of the role. */

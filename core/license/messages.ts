@@ -11,8 +11,8 @@ import {
 } from '../../gen/hub/license/v1/license_pb.ts';
 import { formatId } from '../ids.ts';
 import type { AppWithKeys } from './admin/apps.ts';
+import { parsePeriod } from './calendar-period.ts';
 import type { License, LimitProfile, Seat, SigningKey } from './entities.ts';
-import { parsePeriod } from './period.ts';
 import { effectiveLimits, graceEndsAtMs, type LicenseStateName, type Limits, licenseState } from './terms.ts';
 
 export function appToProto({ app, signingKeys }: AppWithKeys): MessageInitShape<typeof AppSchema> {

@@ -1,8 +1,8 @@
 // The terms of new licenses: those of the request, and the defaults of the app for the others.
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { HubError } from '../../errors.ts';
+import { formatPeriod, type Period } from '../calendar-period.ts';
 import type { App, License } from '../entities.ts';
-import { formatPeriod, type Period } from '../period.ts';
 import type { Limits, Metadata } from '../terms.ts';
 import { checkExpiry } from './change/check-expiry.ts';
 import { findLimitProfile } from './limit-profiles.ts';

@@ -2,8 +2,8 @@
 import type { OfferTerms } from '../../../gen/hub/order/v1/order_pb.ts';
 import { HubError } from '../../errors.ts';
 import { checkSignedMetadata } from '../../license/admin/issue-terms.ts';
+import { formatPeriod, type Period } from '../../license/calendar-period.ts';
 import { limitsFromProto, limitsToProto } from '../../license/messages.ts';
-import { formatPeriod, type Period } from '../../license/period.ts';
 import type { Limits, Metadata } from '../../license/terms.ts';
 
 export type LicenseGrant = {

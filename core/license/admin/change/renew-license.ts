@@ -1,7 +1,7 @@
 // RenewLicense: extends the expiry of a license by a calendar period, or to a time.
 import { addPeriod } from '../../../../lib/presentation/calendar.ts';
 import { HubError } from '../../../errors.ts';
-import { formatPeriod, type Period } from '../../period.ts';
+import { formatPeriod, type Period } from '../../calendar-period.ts';
 import { checkExpiry } from './check-expiry.ts';
 import type { ChangeableTerms, LockedLicense } from './locked-license.ts';
 

@@ -18,7 +18,7 @@ const BACK_OFF_MS = { first: MINUTE_MS, most: HOUR_MS };
 /** The fraction of a lease after which it is renewed. */
 const RENEWAL = 2 / 3;
 
-/** One day, as RECHECK_AFTER_SECONDS in core/license/service.ts. It applies until the first soft check. */
+/** One day, as RECHECK_AFTER_SECONDS in core/license/activation/check-status.ts. It applies until the first soft check. */
 export const DEFAULT_RECHECK_SECONDS = DAY_MS / 1000;
 
 /** When to renew the lease, in milliseconds since the epoch; infinity without a lease. */

@@ -19,11 +19,6 @@ export type LicenseServiceOptions = {
   readonly limitProfiles: ReturnType<typeof createLimitProfiles>;
 };
 
-/**
- * Recommended interval between soft checks: one day, as DEFAULT_RECHECK_SECONDS in client/hub/schedule.ts.
- */
-const RECHECK_AFTER_SECONDS = 24 * 60 * 60;
-
 export function createLicenseService(options: LicenseServiceOptions): ServiceImpl<typeof LicenseService> {
   const { publishedKeys, activate, deactivate, checkStatus, limitProfiles } = options;
   return {
@@ -45,7 +40,7 @@ export function createLicenseService(options: LicenseServiceOptions): ServiceImp
         features: [...status.features],
         termsVersion: status.termsVersion,
         checkedAt: timestampFromDate(status.checkedAt),
-        recheckAfterSeconds: RECHECK_AFTER_SECONDS,
+        recheckAfterSeconds: status.recheckAfterSeconds,
       };
     },
 

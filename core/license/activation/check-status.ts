@@ -23,7 +23,14 @@ export type LicenseStatus = {
   readonly features: readonly string[];
   readonly termsVersion: number;
   readonly checkedAt: Date;
+  /** After how many seconds the machine should check again. */
+  readonly recheckAfterSeconds: number;
 };
+
+/**
+ * Recommended interval between soft checks: one day, as DEFAULT_RECHECK_SECONDS in client/hub/schedule.ts.
+ */
+const RECHECK_AFTER_SECONDS = 24 * 60 * 60;
 
 export type CheckStatusOptions = { readonly pool: Pool; readonly lastSeen: LastSeen; readonly clock: Clock };
 
@@ -61,6 +68,7 @@ export function createCheckStatus({ pool, lastSeen, clock }: CheckStatusOptions)
       features: row.features,
       termsVersion: row.termsVersion,
       checkedAt: now,
+      recheckAfterSeconds: RECHECK_AFTER_SECONDS,
     };
   };
 }

@@ -13,7 +13,8 @@ import { formatId } from '../ids.ts';
 import type { AppWithKeys } from './admin/apps.ts';
 import { parsePeriod } from './calendar-period.ts';
 import type { License, LimitProfile, Seat, SigningKey } from './entities.ts';
-import { effectiveLimits, graceEndsAtMs, type LicenseStateName, type Limits, licenseState } from './terms.ts';
+import { graceEndsAtMs, type LicenseStateName, licenseState } from './state.ts';
+import { effectiveLimits, type Limits } from './terms.ts';
 
 export function appToProto({ app, signingKeys }: AppWithKeys): MessageInitShape<typeof AppSchema> {
   return {

@@ -13,7 +13,8 @@ import {
 } from '../keys/signing.ts';
 import type { HashTypedKey } from '../keys/typed-key.ts';
 import type { LicenseMetrics } from '../metrics.ts';
-import { DAY_MS, effectiveLimits, graceEndsAtMs, hasFreeSeat, ineligible } from '../terms.ts';
+import { graceEndsAtMs, ineligible } from '../state.ts';
+import { DAY_MS, effectiveLimits, hasFreeSeat } from '../terms.ts';
 import {
   type Found,
   findOrAllocateSeats,

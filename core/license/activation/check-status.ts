@@ -5,7 +5,8 @@ import { HubError, type SeatUsage } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
 import { epochMs } from '../../storage/sql/epoch.ts';
-import { effectiveLimits, graceEndsAtMs, ineligible, type Limits } from '../terms.ts';
+import { graceEndsAtMs, ineligible } from '../state.ts';
+import { effectiveLimits, type Limits } from '../terms.ts';
 import type { LastSeen } from './last-seen.ts';
 
 export type CheckStatusRequest = {

@@ -6,7 +6,7 @@ import { formatId } from '../../ids.ts';
 import { writeChange } from '../../license/admin/change/change-terms.ts';
 import type { ChangeableTerms, LockedLicense } from '../../license/admin/change/locked-license.ts';
 import { revoked, suspended, writeStateChange } from '../../license/admin/change/state-changes.ts';
-import { licenseState } from '../../license/terms.ts';
+import { licenseState } from '../../license/state.ts';
 import type { RefundPolicyName } from '../entities.ts';
 import { readOtherGrants, type TakenLicense } from './refunded-orders.ts';
 import { type OrderGrant, undoGrant } from './undo-grant.ts';

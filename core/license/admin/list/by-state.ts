@@ -1,6 +1,6 @@
 // The conditions on the state of a license.
 import { epochMs } from '../../../storage/sql/epoch.ts';
-import type { LicenseStateName } from '../../terms.ts';
+import type { LicenseStateName } from '../../state.ts';
 import type { Bind, Sql } from './binder.ts';
 
 /** The expression of license_ends_idx: when the grace of a license ends. */

@@ -10,7 +10,7 @@ import {
   type SpanPosition,
 } from '../../../storage/sql/page.ts';
 import type { License } from '../../entities.ts';
-import type { LicenseStateName } from '../../terms.ts';
+import type { LicenseStateName } from '../../state.ts';
 import { findApp } from '../apps.ts';
 import { readLicenses } from '../read-licenses.ts';
 import { type Bind, createBinder, type Sql } from './binder.ts';

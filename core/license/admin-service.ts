@@ -9,6 +9,7 @@ import type { ChangeOptions } from './admin/change/change-terms.ts';
 import { createChangeRpcs } from './admin/change/rpcs.ts';
 import type { createLicenses } from './admin/licenses.ts';
 import type { createLimitProfiles } from './admin/limit-profiles.ts';
+import type { createSigningKeyAdmin } from './admin/rotate-signing-keys.ts';
 import type { createSeats } from './admin/seats.ts';
 import type { License } from './entities.ts';
 import type { ImportLicenses } from './import/import-licenses.ts';
@@ -24,6 +25,7 @@ import {
 
 export type LicenseAdminServiceOptions = KeyHandlersOptions & {
   readonly apps: ReturnType<typeof createApps>;
+  readonly signingKeyAdmin: ReturnType<typeof createSigningKeyAdmin>;
   readonly limitProfiles: ReturnType<typeof createLimitProfiles>;
   readonly importLicenses: ImportLicenses;
   readonly licenses: ReturnType<typeof createLicenses>;
@@ -34,7 +36,7 @@ export type LicenseAdminServiceOptions = KeyHandlersOptions & {
 export function createLicenseAdminService(
   options: LicenseAdminServiceOptions,
 ): Partial<ServiceImpl<typeof LicenseAdminService>> {
-  const { apps, limitProfiles, importLicenses, licenses, seats, change, clock } = options;
+  const { apps, signingKeyAdmin, limitProfiles, importLicenses, licenses, seats, change, clock } = options;
   const toLicense = (license: License) => licenseToProto(license, clock());
   return {
     ...createKeyHandlers(options),
@@ -59,11 +61,11 @@ export function createLicenseAdminService(
     },
 
     async rotateSigningKey({ app }, context) {
-      return { app: appToProto(await apps.rotateKey(app, actorOf(context))) };
+      return { app: appToProto(await signingKeyAdmin.rotate(app, actorOf(context))) };
     },
 
     async withdrawSigningKey({ app, kid }, context) {
-      return { app: appToProto(await apps.withdrawKey(app, kid, actorOf(context))) };
+      return { app: appToProto(await signingKeyAdmin.withdraw(app, kid, actorOf(context))) };
     },
 
     async setLimitProfile({ app, name, limits }, context) {

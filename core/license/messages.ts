@@ -10,7 +10,7 @@ import {
   SigningKeyState,
 } from '../../gen/hub/license/v1/license_pb.ts';
 import { formatId } from '../ids.ts';
-import type { AppWithKeys } from './admin/apps.ts';
+import type { AppWithKeys } from './admin/read-signing-keys.ts';
 import { parsePeriod } from './calendar-period.ts';
 import type { License, LimitProfile, Seat, SigningKey } from './entities.ts';
 import { graceEndsAtMs, type LicenseStateName, licenseState } from './state.ts';

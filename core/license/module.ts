@@ -23,6 +23,7 @@ import { createKeySecretAdmin } from './admin/key-secrets.ts';
 import { createLicenseKeys } from './admin/license-keys.ts';
 import { createLicenses } from './admin/licenses.ts';
 import { createLimitProfiles } from './admin/limit-profiles.ts';
+import { createSigningKeyAdmin } from './admin/rotate-signing-keys.ts';
 import { createFindApp } from './admin/scope-lookup.ts';
 import { createSeats } from './admin/seats.ts';
 import { createLicenseAdminService } from './admin-service.ts';
@@ -92,6 +93,7 @@ export function createLicenseModule(options: LicenseModuleOptions): LicenseModul
   });
   const adminService = createLicenseAdminService({
     apps: createApps({ db, sealer, clock }),
+    signingKeyAdmin: createSigningKeyAdmin({ db, sealer, clock }),
     limitProfiles,
     issueLicenses: createIssueLicenses({ db, sealer, keySecrets, clock }),
     importLicenses: createImportLicenses({ db, pepper: importPepper, clock }),

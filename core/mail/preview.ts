@@ -1,6 +1,6 @@
 // Renders mails that are not sent: previews, and the sample of a test mail.
 import { HubError } from '../errors.ts';
-import { findApp } from '../license/admin/apps.ts';
+import { findApp } from '../license/admin/find-app.ts';
 import { findOrder } from '../order/orders/find-order.ts';
 import type { Database } from '../storage/database.ts';
 import type { Compose } from './content/compose.ts';

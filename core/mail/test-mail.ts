@@ -3,7 +3,7 @@ import type { Actor } from '../access/caller.ts';
 import { recordChangeNow } from '../audit/record.ts';
 import type { Clock } from '../clock.ts';
 import { formatId } from '../ids.ts';
-import { findApp } from '../license/admin/apps.ts';
+import { findApp } from '../license/admin/find-app.ts';
 import type { Database } from '../storage/database.ts';
 import type { TemplateRef } from './content/templates.ts';
 import type { Previews } from './preview.ts';

@@ -1,20 +1,17 @@
-// Administration of apps and their signing keys.
-import { type EntityManager, LockMode, UniqueConstraintViolationException } from '@mikro-orm/postgresql';
+// Administration of apps and the default terms of their licenses.
+import { UniqueConstraintViolationException } from '@mikro-orm/postgresql';
 import type { Actor } from '../../access/caller.ts';
 import { recordChange } from '../../audit/record.ts';
 import type { Clock } from '../../clock.ts';
-import { appUnknown, HubError } from '../../errors.ts';
+import { HubError } from '../../errors.ts';
 import { formatId, newUuid } from '../../ids.ts';
-import { isResourceName } from '../../resource-name.ts';
 import type { Database } from '../../storage/database.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
 import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
-import { type App, AppSchema, type SigningKey, SigningKeySchema } from '../entities.ts';
-import { sealedFor } from '../keys/signing.ts';
-import { generateSigningKey } from '../keys/signing-key.ts';
-import { listKeyIds, MAX_LISTED_KEYS } from './list-key-ids.ts';
-
-export type AppWithKeys = { readonly app: App; readonly signingKeys: readonly SigningKey[] };
+import { type App, AppSchema } from '../entities.ts';
+import { findApp, lockApp } from './find-app.ts';
+import { type AppWithKeys, readAppsWithKeys, readAppWithKeys } from './read-signing-keys.ts';
+import { addSigningKey } from './rotate-signing-keys.ts';
 
 export type AppsOptions = { readonly db: Database; readonly sealer: Sealer; readonly clock: Clock };
 
@@ -39,19 +36,7 @@ export type NewApp = {
 
 export type AppUpdate = Partial<DefaultTerms & { readonly name: string }>;
 
-/** Per app: one response contains all published keys. */
-const MAX_PUBLISHED_KEYS = 50;
-
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
 export function createApps({ db, sealer, clock }: AppsOptions) {
-  const addKey = (em: EntityManager, app: App): SigningKey => {
-    const id = newUuid();
-    const { kid, publicKeyPem, privateKeyPkcs8 } = generateSigningKey();
-    const sealedPrivateKey = sealer.seal(privateKeyPkcs8, sealedFor(id));
-    privateKeyPkcs8.fill(0);
-    return em.create(SigningKeySchema, { id, app, kid, publicKeyPem, sealedPrivateKey, createdAt: clock() });
-  };
-
   return {
     /** @throws HubError `app_exists` */
     async create({ slug, name, terms }: NewApp, actor: Actor): Promise<AppWithKeys> {
@@ -67,7 +52,7 @@ export function createApps({ db, sealer, clock }: AppsOptions) {
             defaultGraceDays: graceDays,
             defaultSeatLimit: seatLimit,
           });
-          const key = addKey(em, app);
+          const key = addSigningKey(em, app, { sealer, clock });
           recordChange(em, actor, clock(), {
             action: 'app.create',
             subject: formatId('app', app.id),
@@ -105,14 +90,14 @@ export function createApps({ db, sealer, clock }: AppsOptions) {
             detail: { slug },
           });
         }
-        return withKeys(em, app);
+        return readAppWithKeys(em, app);
       });
     },
 
     /** @throws HubError `app_unknown` */
     async get(slug: string): Promise<AppWithKeys> {
       const em = db.em();
-      return withKeys(em, await findApp(em, slug));
+      return readAppWithKeys(em, await findApp(em, slug));
     },
 
     async list(request: PageRequest): Promise<Page<AppWithKeys>> {
@@ -120,70 +105,7 @@ export function createApps({ db, sealer, clock }: AppsOptions) {
       const page = await readPage(request, 'app', (after, limit) =>
         em.find(AppSchema, after ? { id: { $lt: after } } : {}, { orderBy: { id: 'desc' }, limit }),
       );
-      const appIds = page.items.map(({ id }) => id);
-      const keyIds = await listKeyIds(db.pool, appIds);
-      const keys = await em.find(SigningKeySchema, { id: { $in: keyIds } }, NEWEST_FIRST);
-      return {
-        ...page,
-        items: page.items.map((app) => ({ app, signingKeys: keys.filter((key) => key.app.id === app.id) })),
-      };
-    },
-
-    /** Creates a new active key and retires the old one. @throws HubError `app_unknown`, `too_many` */
-    rotateKey(slug: string, actor: Actor): Promise<AppWithKeys> {
-      return db.em().transactional(async (em) => {
-        const app = await lockApp(em, slug);
-        if ((await em.count(SigningKeySchema, { app, withdrawnAt: null })) >= MAX_PUBLISHED_KEYS) {
-          const message = `an app publishes at most ${MAX_PUBLISHED_KEYS} signing keys: withdraw one first`;
-          throw new HubError('too_many', message, { field: 'app' });
-        }
-        const retired = await em.findOneOrFail(SigningKeySchema, { app, retiredAt: null });
-        retired.retiredAt = clock();
-        // A unique index allows one active key: retire the old one before inserting the new one.
-        await em.flush();
-        const active = addKey(em, app);
-        recordChange(em, actor, clock(), {
-          action: 'app.rotate_key',
-          subject: formatId('app', app.id),
-          before: { active: retired.kid },
-          after: { active: active.kid, retired: retired.kid },
-          detail: { slug },
-        });
-        await em.flush();
-        return withKeys(em, app);
-      });
-    },
-
-    /**
-     * Stops publishing a retired key.
-     *
-     * @throws HubError `app_unknown`, `signing_key_unknown`, `signing_key_active`
-     */
-    withdrawKey(slug: string, kid: string, actor: Actor): Promise<AppWithKeys> {
-      return db.em().transactional(async (em) => {
-        const app = await lockApp(em, slug);
-        const { signingKeys } = await withKeys(em, app);
-        const key = signingKeys.find((candidate) => candidate.kid === kid);
-        if (key === undefined) {
-          throw new HubError('signing_key_unknown', `the app has no signing key "${kid}"`, { field: 'kid' });
-        }
-        if (key.retiredAt == null) {
-          throw new HubError('signing_key_active', 'this key is the active one; rotate first', {
-            field: 'kid',
-          });
-        }
-        if (key.withdrawnAt == null) {
-          key.withdrawnAt = clock();
-          recordChange(em, actor, clock(), {
-            action: 'app.withdraw_key',
-            subject: formatId('app', app.id),
-            before: { published: true },
-            after: { published: false },
-            detail: { slug, kid },
-          });
-        }
-        return { app, signingKeys };
-      });
+      return { ...page, items: await readAppsWithKeys(em, db.pool, page.items) };
     },
   };
 }
@@ -196,34 +118,3 @@ function changeableOf(app: App): Required<AppUpdate> {
     seatLimit: app.defaultSeatLimit,
   };
 }
-
-/** @throws HubError `app_unknown` */
-export async function findApp(em: EntityManager, slug: string): Promise<App> {
-  const app = isResourceName(slug) ? await em.findOne(AppSchema, { slug }) : null;
-  if (app === null) throw appUnknown();
-  return app;
-}
-
-/**
- * Locks the app until the end of the transaction: its keys and profiles change one at a time.
- * @throws HubError `app_unknown`
- */
-export async function lockApp(em: EntityManager, slug: string): Promise<App> {
-  const app = await findApp(em, slug);
-  await em.lock(app, LockMode.PESSIMISTIC_WRITE);
-  return app;
-}
-
-/** The app with its published keys and its newest withdrawn ones, newest first. Uses signing_key_app_idx. */
-async function withKeys(em: EntityManager, app: App): Promise<AppWithKeys> {
-  const published = await em.find(SigningKeySchema, { app, withdrawnAt: null }, NEWEST_FIRST);
-  const withdrawn = await em.find(
-    SigningKeySchema,
-    { app, withdrawnAt: { $ne: null } },
-    { ...NEWEST_FIRST, limit: MAX_LISTED_KEYS - published.length },
-  );
-  const signingKeys = [...published, ...withdrawn].sort((one, other) => (one.id < other.id ? 1 : -1));
-  return { app, signingKeys };
-}
-
-const NEWEST_FIRST = { orderBy: { id: 'desc' } } as const;

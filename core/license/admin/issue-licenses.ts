@@ -18,7 +18,7 @@ import { inTransaction } from '../../storage/sql/transaction.ts';
 import type { App, License } from '../entities.ts';
 import type { KeySecrets } from '../keys/key-secrets.ts';
 import { deriveLicenseKey } from '../keys/license-key.ts';
-import { findApp } from './apps.ts';
+import { findApp } from './find-app.ts';
 import { FIRST_GENERATION, insertLicenses, type LicenseKeyRow, newLicense } from './insert-licenses.ts';
 import { type NewTerms, type RequestedTerms, resolveTerms } from './issue-terms.ts';
 import { readLicenses } from './read-licenses.ts';

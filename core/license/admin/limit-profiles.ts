@@ -8,7 +8,7 @@ import { formatId, newUuid } from '../../ids.ts';
 import type { Database } from '../../storage/database.ts';
 import { type App, type LimitProfile, LimitProfileSchema } from '../entities.ts';
 import type { Limits } from '../terms.ts';
-import { findApp, lockApp } from './apps.ts';
+import { findApp, lockApp } from './find-app.ts';
 
 export type LimitProfilesOptions = { readonly db: Database; readonly clock: Clock };
 

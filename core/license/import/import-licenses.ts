@@ -13,7 +13,7 @@ import { formatId } from '../../ids.ts';
 import type { Database } from '../../storage/database.ts';
 import { LockHeld, takeLock } from '../../storage/hub-lock.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
-import { findApp } from '../admin/apps.ts';
+import { findApp } from '../admin/find-app.ts';
 import { type App, LimitProfileSchema } from '../entities.ts';
 import type { ImportPepper } from '../keys/import-pepper.ts';
 import { createCheckLine, type ImportRow, type LineError } from './check-lines.ts';

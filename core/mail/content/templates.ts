@@ -6,7 +6,7 @@ import { recordChange } from '../../audit/record.ts';
 import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { formatId } from '../../ids.ts';
-import { findApp, lockApp } from '../../license/admin/apps.ts';
+import { findApp, lockApp } from '../../license/admin/find-app.ts';
 import type { Database } from '../../storage/database.ts';
 import { type MailKindName, type MailTemplate, MailTemplateSchema } from '../entities.ts';
 import { BUILT_IN } from './built-in.ts';

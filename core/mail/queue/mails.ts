@@ -5,7 +5,7 @@ import { recordChangeNow } from '../../audit/record.ts';
 import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
-import { findApp } from '../../license/admin/apps.ts';
+import { findApp } from '../../license/admin/find-app.ts';
 import { findOrder } from '../../order/orders/find-order.ts';
 import type { Database } from '../../storage/database.ts';
 import { dateOf, epochMs } from '../../storage/sql/epoch.ts';

@@ -6,7 +6,7 @@ import { recordChange } from '../../audit/record.ts';
 import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { formatId, newUuid } from '../../ids.ts';
-import { findApp } from '../../license/admin/apps.ts';
+import { findApp } from '../../license/admin/find-app.ts';
 import type { App } from '../../license/entities.ts';
 import type { KeySecrets } from '../../license/keys/key-secrets.ts';
 import type { Database } from '../../storage/database.ts';

@@ -5,7 +5,7 @@ import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { recordEvents } from '../../event/outbox.ts';
 import { parseId } from '../../ids.ts';
-import { findApp } from '../../license/admin/apps.ts';
+import { findApp } from '../../license/admin/find-app.ts';
 import type { Fulfill } from '../../payment/sales.ts';
 import { lockSession } from '../../payment/sessions/read-sessions.ts';
 import { findSlot } from '../../payment/slots/admin.ts';

@@ -11,7 +11,7 @@ import {
 } from '../../../storage/sql/page.ts';
 import type { License } from '../../entities.ts';
 import type { LicenseStateName } from '../../state.ts';
-import { findApp } from '../apps.ts';
+import { findApp } from '../find-app.ts';
 import { readLicenses } from '../read-licenses.ts';
 import { type Bind, createBinder, type Sql } from './binder.ts';
 import { ENDS_AT, selectInGrace, stateConditions } from './by-state.ts';

@@ -8,7 +8,7 @@ import { requireRecordedHead } from '../../core/audit/head.ts';
 import { readUnlinkedQueue } from '../../core/audit/unlinked-entries.ts';
 import { sealedFor as endpointSecretSealedFor } from '../../core/event/endpoint/secrets.ts';
 import { formatId } from '../../core/ids.ts';
-import { keySecretSealedFor } from '../../core/license/keys/key-secrets.ts';
+import { keySecretSealedFor } from '../../core/license/keys/open-key-secrets.ts';
 import { sealedFor as signingKeySealedFor } from '../../core/license/keys/signing.ts';
 import { QUEUE } from '../../core/payment/callbacks/job-queue.ts';
 import { sealedFor as credentialsSealedFor } from '../../core/payment/slots/provider-access.ts';

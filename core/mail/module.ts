@@ -5,7 +5,7 @@ import type { Metrics } from '../../lib/metrics/metrics.ts';
 import type { createTasks } from '../../lib/metrics/tasks.ts';
 import type { FindOwner } from '../access/scope.ts';
 import type { Clock } from '../clock.ts';
-import type { KeySecrets } from '../license/keys/key-secrets.ts';
+import type { KeySecrets } from '../license/keys/open-key-secrets.ts';
 import type { QueueMails } from '../order/fulfillment/grant-purchases.ts';
 import { createReadIssuedKeys } from '../order/orders/issued-keys.ts';
 import { type ServiceEntry, serve } from '../service-entry.ts';

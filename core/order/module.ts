@@ -4,7 +4,7 @@ import { OrderService } from '../../gen/hub/order/v1/order_service_pb.ts';
 import type { FindOwner } from '../access/scope.ts';
 import type { Clock } from '../clock.ts';
 import type { ObjectReaders } from '../event/objects.ts';
-import type { KeySecrets } from '../license/keys/key-secrets.ts';
+import type { KeySecrets } from '../license/keys/open-key-secrets.ts';
 import type { PaymentModule } from '../payment/module.ts';
 import type { Sales } from '../payment/sales.ts';
 import { type ServiceEntry, serve } from '../service-entry.ts';

@@ -4,6 +4,7 @@ import type { Clock } from '../../clock.ts';
 import { HubError, overloaded, type SeatUsage } from '../../errors.ts';
 import { formatId } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
+import type { HashTypedKey } from '../keys/hash-typed-key.ts';
 import { licenseKeyUnknown } from '../keys/license-key.ts';
 import {
   type LicenseContent,
@@ -11,7 +12,6 @@ import {
   type SigningKeyCache,
   signLicense,
 } from '../keys/signing.ts';
-import type { HashTypedKey } from '../keys/typed-key.ts';
 import type { LicenseMetrics } from '../metrics.ts';
 import { graceEndsAtMs, ineligible } from '../state.ts';
 import { DAY_MS, effectiveLimits, hasFreeSeat } from '../terms.ts';

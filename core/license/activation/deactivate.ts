@@ -2,8 +2,8 @@
 import type { Pool } from 'pg';
 import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
+import type { HashTypedKey } from '../keys/hash-typed-key.ts';
 import { licenseKeyUnknown } from '../keys/license-key.ts';
-import type { HashTypedKey } from '../keys/typed-key.ts';
 import type { LicenseMetrics } from '../metrics.ts';
 
 export type DeactivateRequest = { readonly licenseKey: string; readonly machineFingerprint: string };

@@ -9,7 +9,7 @@ import type { Database } from '../../storage/database.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
 import { epochMs } from '../../storage/sql/epoch.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
-import { insertKeySecret, lockKeySecrets } from '../keys/key-secrets.ts';
+import { insertKeySecret, lockKeySecrets } from '../keys/open-key-secrets.ts';
 
 /** A derivation secret, as operators see it. */
 export type ListedKeySecret = {

@@ -10,8 +10,8 @@ import { formatId } from '../../ids.ts';
 import type { Database } from '../../storage/database.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import { type License, LicenseSchema } from '../entities.ts';
-import type { KeySecrets } from '../keys/key-secrets.ts';
 import { deriveLicenseKey, keyColumns } from '../keys/license-key.ts';
+import type { KeySecrets } from '../keys/open-key-secrets.ts';
 import type { Issued, Repeatable } from './issue-licenses.ts';
 import { findLicense } from './licenses.ts';
 

@@ -4,7 +4,7 @@ import { createOwnerLookup } from '../../access/owner-lookup.ts';
 import type { FindOwner } from '../../access/scope.ts';
 import { parseId } from '../../ids.ts';
 import { isResourceName } from '../../resource-name.ts';
-import type { HashTypedKey } from '../keys/typed-key.ts';
+import type { HashTypedKey } from '../keys/hash-typed-key.ts';
 
 export function createFindApp(
   pool: Pool,

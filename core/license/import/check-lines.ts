@@ -8,7 +8,7 @@ import {
 import { createFindBrokenRules } from '../../rpc/interceptors/validation.ts';
 import { readTimestamp } from '../../timestamp.ts';
 import type { App } from '../entities.ts';
-import { hasSymbols, storedForm } from '../keys/typed-key.ts';
+import { hasSymbols, storedForm } from '../keys/hash-typed-key.ts';
 import { limitsFromProto } from '../messages.ts';
 import type { Limits, Metadata } from '../terms.ts';
 

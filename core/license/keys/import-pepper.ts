@@ -1,7 +1,7 @@
 // The pepper of imported license keys: the secret of the keyed hash that the database stores of them.
 import type { KeyObject } from 'node:crypto';
 import { createBatcher } from '../../storage/sql/batcher.ts';
-import type { KeySecrets } from './key-secrets.ts';
+import type { KeySecrets } from './open-key-secrets.ts';
 
 export type ImportPepper = {
   /** The pepper; undefined before the first import into this database. */

@@ -3,7 +3,7 @@
 // It runs in the transaction that settles the sessions. Locks are taken in the order session, order, license.
 // What cannot be granted becomes a blocked order, so that the payment always settles.
 import type { PoolClient } from 'pg';
-import type { KeySecrets } from '../../license/keys/key-secrets.ts';
+import type { KeySecrets } from '../../license/keys/open-key-secrets.ts';
 import type { Fulfill, Fulfillment, FulfillOptions, PaidSession } from '../../payment/sales.ts';
 import type { Send } from '../../storage/sql/transaction.ts';
 import { grantPurchases, type QueueMails } from './grant-purchases.ts';

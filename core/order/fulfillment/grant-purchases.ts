@@ -6,7 +6,7 @@ import { lockLicense } from '../../license/admin/change/locked-license.ts';
 import { insertLicenses, newLicense } from '../../license/admin/insert-licenses.ts';
 import { type NewTerms, withDefaultTerms } from '../../license/admin/issue-terms.ts';
 import { formatPeriod } from '../../license/calendar-period.ts';
-import type { OpenedKeySecret } from '../../license/keys/key-secrets.ts';
+import type { OpenedKeySecret } from '../../license/keys/open-key-secrets.ts';
 import type { FulfillOptions } from '../../payment/sales.ts';
 import type { Send } from '../../storage/sql/transaction.ts';
 import type { LicenseGrant, RenewalGrant, SeatsGrant } from '../offers/grant.ts';

@@ -8,7 +8,7 @@ import { HubError } from '../../errors.ts';
 import { formatId, newUuid } from '../../ids.ts';
 import { findApp } from '../../license/admin/find-app.ts';
 import type { App } from '../../license/entities.ts';
-import type { KeySecrets } from '../../license/keys/key-secrets.ts';
+import type { KeySecrets } from '../../license/keys/open-key-secrets.ts';
 import type { Database } from '../../storage/database.ts';
 import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
 import { type Offer, OfferSchema, type OfferVersion, OfferVersionSchema } from '../entities.ts';

@@ -10,12 +10,12 @@ import { restoreBackup } from '../../../../core/backup/restore-backup.ts';
 import { takeBackup } from '../../../../core/backup/take-backup.ts';
 import { systemClock } from '../../../../core/clock.ts';
 import { parseId } from '../../../../core/ids.ts';
-import { keySecretSealedFor } from '../../../../core/license/keys/key-secrets.ts';
 import {
   deriveLicenseKey,
   formatLicenseKey,
   normalizeLicenseKey,
 } from '../../../../core/license/keys/license-key.ts';
+import { keySecretSealedFor } from '../../../../core/license/keys/open-key-secrets.ts';
 import { openDataDir } from '../../../../core/storage/data-dir.ts';
 import { loadMasterKeyFile, type MasterKey } from '../../../../core/storage/secrets/master-key.ts';
 import { createSealer } from '../../../../core/storage/secrets/sealing.ts';

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { pino } from 'pino';
 import { openHubDatabase } from '../../../../core/hub/database.ts';
 import { parseId } from '../../../../core/ids.ts';
-import { createKeySecrets } from '../../../../core/license/keys/key-secrets.ts';
+import { createKeySecrets } from '../../../../core/license/keys/open-key-secrets.ts';
 import { createFulfill } from '../../../../core/order/fulfillment/fulfill.ts';
 import { takeBack } from '../../../../core/order/refunds/take-back.ts';
 import { createPaymentMetrics } from '../../../../core/payment/metrics.ts';

@@ -9,7 +9,7 @@ import { readUnlinkedQueue } from '../../core/audit/unlinked-entries.ts';
 import { sealedFor as endpointSecretSealedFor } from '../../core/event/endpoint/secrets.ts';
 import { formatId } from '../../core/ids.ts';
 import { keySecretSealedFor } from '../../core/license/keys/open-key-secrets.ts';
-import { sealedFor as signingKeySealedFor } from '../../core/license/keys/signing.ts';
+import { sealedFor as signingKeySealedFor } from '../../core/license/keys/sign-license.ts';
 import { QUEUE } from '../../core/payment/callbacks/job-queue.ts';
 import { sealedFor as credentialsSealedFor } from '../../core/payment/slots/provider-access.ts';
 import type { Database } from '../../core/storage/database.ts';

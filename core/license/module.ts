@@ -34,7 +34,7 @@ import { createHashTypedKey } from './keys/hash-typed-key.ts';
 import { createImportPepper } from './keys/import-pepper.ts';
 import { createKeySecrets, type KeySecrets, keySecretSealedFor } from './keys/open-key-secrets.ts';
 import { createPublishedKeys } from './keys/public-keys.ts';
-import { createSigningKeyCache, sealedFor } from './keys/signing.ts';
+import { createSigningKeyCache, sealedFor } from './keys/sign-license.ts';
 import { createLicenseMetrics } from './metrics.ts';
 import { createLicenseService } from './service.ts';
 import { licenseTableMetrics } from './table-metrics.ts';

@@ -8,7 +8,7 @@ import type { createCheckStatus } from './activation/check-status.ts';
 import type { createDeactivate } from './activation/deactivate.ts';
 import type { createLimitProfiles } from './admin/limit-profiles.ts';
 import type { PublishedKeys } from './keys/public-keys.ts';
-import { publicJwk } from './keys/signing-key.ts';
+import { publicJwk } from './keys/signing-key-pair.ts';
 import { limitsToProto } from './messages.ts';
 
 export type LicenseServiceOptions = {

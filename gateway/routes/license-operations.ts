@@ -22,7 +22,7 @@ const NAMES: JsonSchema = {
   items: { type: 'string', pattern: '^[A-Za-z][A-Za-z0-9._-]{0,63}$' },
 };
 
-/** The payload that core/license/keys/signing.ts signs. Later versions may add signed members. */
+/** The payload that core/license/keys/sign-license.ts signs. Later versions may add signed members. */
 const SIGNED_LICENSE: JsonSchema = {
   title: 'SignedLicense',
   type: 'object',

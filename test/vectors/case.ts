@@ -2,7 +2,7 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { p256 } from '@noble/curves/nist.js';
 import canonicalize from 'canonicalize';
-import { thumbprint } from '../../core/license/keys/signing-key.ts';
+import { thumbprint } from '../../core/license/keys/signing-key-pair.ts';
 
 /** What a verifier says, in the order in which it looks. */
 export type Verdict =

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { p256 } from '@noble/curves/nist.js';
 import { expect } from 'chai';
-import { type LicenseContent, signLicense } from '../../core/license/keys/signing.ts';
+import { type LicenseContent, signLicense } from '../../core/license/keys/sign-license.ts';
 import { FULL, OTHER_KEY, OUR_KEY } from './case.ts';
 import { canonicalOf, VECTORS_FILE, type Vector, vectorsText } from './vectors.ts';
 

@@ -11,7 +11,7 @@ import {
   type SignedLicense,
   type SigningKeyCache,
   signLicense,
-} from '../keys/signing.ts';
+} from '../keys/sign-license.ts';
 import type { LicenseMetrics } from '../metrics.ts';
 import { graceEndsAtMs, ineligible } from '../state.ts';
 import { DAY_MS, effectiveLimits, hasFreeSeat } from '../terms.ts';

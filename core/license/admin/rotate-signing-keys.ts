@@ -8,8 +8,8 @@ import { formatId, newUuid } from '../../ids.ts';
 import type { Database } from '../../storage/database.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
 import { type App, type SigningKey, SigningKeySchema } from '../entities.ts';
-import { sealedFor } from '../keys/signing.ts';
-import { generateSigningKey } from '../keys/signing-key.ts';
+import { sealedFor } from '../keys/sign-license.ts';
+import { generateSigningKey } from '../keys/signing-key-pair.ts';
 import { lockApp } from './find-app.ts';
 import { type AppWithKeys, readAppWithKeys } from './read-signing-keys.ts';
 

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newUuid } from '../../../core/ids.ts';
-import { thumbprint } from '../../../core/license/keys/signing-key.ts';
+import { thumbprint } from '../../../core/license/keys/signing-key-pair.ts';
 import { createDatabase, query } from '../../support/postgres/databases.ts';
 import {
   APP,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { ConnectError, createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { newServiceToken } from '../../../core/access/token-format.ts';
-import { sealedFor } from '../../../core/license/keys/signing.ts';
+import { sealedFor } from '../../../core/license/keys/sign-license.ts';
 import { openDataDir } from '../../../core/storage/data-dir.ts';
 import { loadKeyRing } from '../../../core/storage/secrets/key-ring.ts';
 import { createSealer } from '../../../core/storage/secrets/sealing.ts';

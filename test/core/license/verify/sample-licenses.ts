@@ -1,5 +1,5 @@
 // Licenses whose content puts a canonicaliser to the test.
-import type { LicenseContent } from '../../../../core/license/keys/signing.ts';
+import type { LicenseContent } from '../../../../core/license/keys/sign-license.ts';
 
 const PLAIN: LicenseContent = {
   licenseId: 'lic_01kxyz0000e0r9m5r1c2q3s4t5',

@@ -1,8 +1,8 @@
 // Signed licenses, verified by code that the signer does not share. More cases: test/vectors.
 import { createPrivateKey } from 'node:crypto';
 import { expect } from 'chai';
-import { type SignedLicense, signLicense } from '../../../../core/license/keys/signing.ts';
-import { generateSigningKey } from '../../../../core/license/keys/signing-key.ts';
+import { type SignedLicense, signLicense } from '../../../../core/license/keys/sign-license.ts';
+import { generateSigningKey } from '../../../../core/license/keys/signing-key-pair.ts';
 import { SAMPLE_LICENSES } from './sample-licenses.ts';
 import { isInstalled, openssl, webCrypto } from './verifiers.ts';
 

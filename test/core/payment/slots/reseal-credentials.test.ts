@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { systemClock } from '../../../../core/clock.ts';
 import { createApps, FIRST_DEFAULT_TERMS } from '../../../../core/license/admin/apps.ts';
-import { createSigningKeyCache, sealedFor } from '../../../../core/license/keys/signing.ts';
+import { createSigningKeyCache, sealedFor } from '../../../../core/license/keys/sign-license.ts';
 import { claimDatabase } from '../../../../core/storage/secrets/key-ring.ts';
 import type { MasterKey } from '../../../../core/storage/secrets/master-key.ts';
 import { inTransaction } from '../../../../core/storage/sql/transaction.ts';

@@ -3,8 +3,8 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, verify } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { expect } from 'chai';
-import { type LicenseContent, signLicense } from '../../../../core/license/keys/signing.ts';
-import { generateSigningKey } from '../../../../core/license/keys/signing-key.ts';
+import { type LicenseContent, signLicense } from '../../../../core/license/keys/sign-license.ts';
+import { generateSigningKey } from '../../../../core/license/keys/signing-key-pair.ts';
 
 const CONTENT: LicenseContent = {
   licenseId: 'lic_01kxyz0000e0r9m5r1c2q3s4t5',

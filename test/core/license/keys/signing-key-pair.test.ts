@@ -2,7 +2,7 @@
 
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
-import { generateSigningKey, publicJwk, thumbprint } from '../../../../core/license/keys/signing-key.ts';
+import { generateSigningKey, publicJwk, thumbprint } from '../../../../core/license/keys/signing-key-pair.ts';
 
 describe('signing key', () => {
   it('is a P-256 pair: an SPKI public half in PEM and the matching PKCS #8 private half in DER', () => {

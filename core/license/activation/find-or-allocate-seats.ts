@@ -1,5 +1,8 @@
 // Finds the licenses of keys and the seats of machines, and allocates seats to machines that have none,
 // without exceeding the seat limits. All requests of a batch share one statement, and so one round trip.
+//
+// The SQL function allocate_seats, which the migration of the license module creates, allocates the seats.
+// activate.ts refuses a machine that got none: `seat_limit_reached`.
 import type { Pool } from 'pg';
 import type { Counter } from 'prom-client';
 import type { Clock } from '../../clock.ts';

@@ -5,15 +5,15 @@ import { actorOf, appsOf } from '../access/caller.ts';
 import { readTimestamp } from '../timestamp.ts';
 import { readAppUpdate, readDefaultTerms } from './admin/app-requests.ts';
 import type { createApps } from './admin/apps.ts';
+import { createChangeRpcs } from './admin/change/change-rpcs.ts';
 import type { ChangeOptions } from './admin/change/change-terms.ts';
-import { createChangeRpcs } from './admin/change/rpcs.ts';
+import { createIssueAndKeyRpcs, type IssueAndKeyRpcsOptions } from './admin/issue-and-key-rpcs.ts';
 import type { createLicenses } from './admin/licenses.ts';
 import type { createLimitProfiles } from './admin/limit-profiles.ts';
 import type { createSigningKeyAdmin } from './admin/rotate-signing-keys.ts';
 import type { createSeats } from './admin/seats.ts';
 import type { License } from './entities.ts';
 import type { ImportLicenses } from './import/import-licenses.ts';
-import { createKeyHandlers, type KeyHandlersOptions } from './key-handlers.ts';
 import {
   appToProto,
   licenseToProto,
@@ -23,7 +23,7 @@ import {
   stateFromProto,
 } from './messages.ts';
 
-export type LicenseAdminServiceOptions = KeyHandlersOptions & {
+export type LicenseAdminServiceOptions = IssueAndKeyRpcsOptions & {
   readonly apps: ReturnType<typeof createApps>;
   readonly signingKeyAdmin: ReturnType<typeof createSigningKeyAdmin>;
   readonly limitProfiles: ReturnType<typeof createLimitProfiles>;
@@ -39,7 +39,7 @@ export function createLicenseAdminService(
   const { apps, signingKeyAdmin, limitProfiles, importLicenses, licenses, seats, change, clock } = options;
   const toLicense = (license: License) => licenseToProto(license, clock());
   return {
-    ...createKeyHandlers(options),
+    ...createIssueAndKeyRpcs(options),
 
     async createApp({ slug, name, defaultTerms }, context) {
       const app = { slug, name, terms: readDefaultTerms(defaultTerms) };

@@ -1,5 +1,4 @@
-// The handlers of LicenseAdminService that issue licenses, show and replace their keys, and manage key
-// secrets.
+// The RPCs of LicenseAdminService that issue licenses, show and replace their keys, and manage key secrets.
 import { toJson } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
@@ -8,29 +7,29 @@ import {
   IssueLicensesRequestSchema,
   type LicenseAdminService,
   RekeyLicenseRequestSchema,
-} from '../../gen/hub/license/v1/license_admin_service_pb.ts';
-import { actorOf, appsOf } from '../access/caller.ts';
-import type { Clock } from '../clock.ts';
-import { formatId } from '../ids.ts';
-import { readTimestamp } from '../timestamp.ts';
-import type { createIssueLicenses, IssueRequest } from './admin/issue-licenses.ts';
-import type { createKeySecretAdmin, ListedKeySecret } from './admin/key-secrets.ts';
-import type { createLicenseKeys } from './admin/license-keys.ts';
-import { licenseToProto, limitsFromProto } from './messages.ts';
+} from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { actorOf, appsOf } from '../../access/caller.ts';
+import type { Clock } from '../../clock.ts';
+import { formatId } from '../../ids.ts';
+import { readTimestamp } from '../../timestamp.ts';
+import { licenseToProto, limitsFromProto } from '../messages.ts';
+import type { createIssueLicenses, IssueRequest } from './issue-licenses.ts';
+import type { createKeySecretAdmin, ListedKeySecret } from './key-secrets.ts';
+import type { createLicenseKeys } from './license-keys.ts';
 
-export type KeyHandlersOptions = {
+export type IssueAndKeyRpcsOptions = {
   readonly issueLicenses: ReturnType<typeof createIssueLicenses>;
   readonly licenseKeys: ReturnType<typeof createLicenseKeys>;
   readonly keySecretAdmin: ReturnType<typeof createKeySecretAdmin>;
   readonly clock: Clock;
 };
 
-export function createKeyHandlers({
+export function createIssueAndKeyRpcs({
   issueLicenses,
   licenseKeys,
   keySecretAdmin,
   clock,
-}: KeyHandlersOptions): Partial<ServiceImpl<typeof LicenseAdminService>> {
+}: IssueAndKeyRpcsOptions): Partial<ServiceImpl<typeof LicenseAdminService>> {
   return {
     async issueLicenses(request, context) {
       const issued = await issueLicenses(issueRequest(request, appsOf(context)), actorOf(context));

@@ -1,8 +1,8 @@
 // Finds the licenses of customers by id, name, email or external reference.
 import type { Pool } from 'pg';
 import { parseId } from '../../../ids.ts';
-import { type Bind, NOTHING, type Sql } from './binder.ts';
 import { type Source, statementOf } from './source.ts';
+import { type Bind, NOTHING, type Sql } from './sql-parameters.ts';
 
 export type CustomerFilter = {
   readonly customerId?: string | undefined;

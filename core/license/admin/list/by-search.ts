@@ -2,9 +2,9 @@
 import type { Pool } from 'pg';
 import { parseId } from '../../../ids.ts';
 import { findRare } from '../../../storage/sql/find-rare.ts';
-import { type Bind, createBinder, NOTHING, type Sql } from './binder.ts';
 import { findCustomers, MAX_CUSTOMERS, sourceOfCustomerIds } from './by-customer.ts';
 import { licensesWhere, type Source, sourceOfIds, unionOf, walkWhere } from './source.ts';
+import { type Bind, createBinder, NOTHING, type Sql } from './sql-parameters.ts';
 
 /** Shorter texts have no index of substrings: they match whole values only. */
 const MIN_SUBSTRING = 3;

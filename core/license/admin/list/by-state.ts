@@ -1,7 +1,7 @@
 // The conditions on the state of a license.
 import { epochMs } from '../../../storage/sql/epoch.ts';
 import type { LicenseStateName } from '../../state.ts';
-import type { Bind, Sql } from './binder.ts';
+import type { Bind, Sql } from './sql-parameters.ts';
 
 /** The expression of license_ends_idx: when the grace of a license ends. */
 export const ENDS_AT: Sql = 'license_ends_at(l.expires_at, l.grace_days)';

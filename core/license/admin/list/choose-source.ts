@@ -1,10 +1,10 @@
 // Chooses the index that a list in the order of ids is read by: the filter that finds the fewest licenses.
 import type { Pool } from 'pg';
 import type { Metadata } from '../../terms.ts';
-import type { Bind, Sql } from './binder.ts';
 import { type CustomerFilter, hasCustomerFilter, sourceOfCustomers } from './by-customer.ts';
 import { findLicenses, prepareSearch } from './by-search.ts';
 import { allLicenses, licensesWhere, type Source, sourceOfIds, walkWhere } from './source.ts';
+import type { Bind, Sql } from './sql-parameters.ts';
 
 export type SelectiveFilter = CustomerFilter & {
   readonly keyHint?: string | undefined;

@@ -13,10 +13,10 @@ import type { License } from '../../entities.ts';
 import type { LicenseStateName } from '../../state.ts';
 import { findApp } from '../find-app.ts';
 import { readLicenses } from '../read-licenses.ts';
-import { type Bind, createBinder, type Sql } from './binder.ts';
 import { ENDS_AT, selectInGrace, stateConditions } from './by-state.ts';
 import { chooseSource, isSelective, type SelectiveFilter } from './choose-source.ts';
 import type { Source } from './source.ts';
+import { type Bind, createBinder, type Sql } from './sql-parameters.ts';
 
 export type LicenseFilter = SelectiveFilter & {
   /** Slug of the app. */

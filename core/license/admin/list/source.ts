@@ -1,5 +1,5 @@
 // The sources of licenses for a list in the order of ids: each reads no more than a page needs.
-import { type Bind, NOTHING, type Sql } from './binder.ts';
+import { type Bind, NOTHING, type Sql } from './sql-parameters.ts';
 
 /** A statement for the ids of at most `limit` licenses `l` that meet all conditions, the newest first. */
 export type Source = (conditions: readonly Sql[], limit: number) => Sql;

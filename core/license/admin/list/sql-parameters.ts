@@ -1,4 +1,4 @@
-// Builds a statement of conditions, and the list of its parameters.
+// The parameters of a statement that is built from conditions, and the types of its pieces.
 
 /** A piece of a statement. It never contains a value of a request. */
 export type Sql = string;

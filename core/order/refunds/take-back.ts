@@ -13,7 +13,7 @@ import { inGrantSavepoint } from '../fulfillment/grant-savepoint.ts';
 import type { OrderLicense } from '../orders/order-licenses.ts';
 import { type Cause, licenseReason, orderReason } from './refund-reasons.ts';
 import { lockOrders, type RefundedOrder, type TakenLicense, writeRefundedOrder } from './refunded-orders.ts';
-import { type LicenseResult, takeLicense } from './take-license.ts';
+import { type LicenseResult, takeLicense } from './take-back-license.ts';
 
 type Options = Parameters<TakeBack>[3];
 

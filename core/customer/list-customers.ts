@@ -2,7 +2,7 @@
 import { appUnknown } from '../errors.ts';
 import type { Uuid } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
-import { findRare } from '../storage/sql/find-rare.ts';
+import { findRare } from '../storage/sql/find-rare-text.ts';
 import { type Page, type PageRequest, readPage } from '../storage/sql/page.ts';
 import { type Customer, CustomerSchema } from './entities.ts';
 

@@ -1,7 +1,7 @@
 // Searches licenses by any text: id, key hint, customer, metadata.
 import type { Pool } from 'pg';
 import { parseId } from '../../../ids.ts';
-import { findRare } from '../../../storage/sql/find-rare.ts';
+import { findRare } from '../../../storage/sql/find-rare-text.ts';
 import { findCustomers, MAX_CUSTOMERS, sourceOfCustomerIds } from './by-customer.ts';
 import { licensesWhere, type Source, sourceOfIds, unionOf, walkWhere } from './source.ts';
 import { type Bind, createBinder, NOTHING, type Sql } from './sql-parameters.ts';

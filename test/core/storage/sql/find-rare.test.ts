@@ -1,7 +1,7 @@
 // Searches by trigrams: a rare text gives ids, a frequent one is detected without its index.
 import { expect } from 'chai';
 import pg from 'pg';
-import { findRare } from '../../../../core/storage/sql/find-rare.ts';
+import { findRare } from '../../../../core/storage/sql/find-rare-text.ts';
 import { createMigratedDatabase } from '../../../support/postgres/databases.ts';
 
 describe('a search by trigrams', () => {

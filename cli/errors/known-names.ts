@@ -1,8 +1,8 @@
 // Looks up existing names and ids by kind, for completion and for suggestions.
 
+import { ORDER_STATES } from '../../lib/presentation/enum-names.ts';
 import { EVENT_TYPES } from '../../lib/presentation/event-types.ts';
 import { soldText } from '../../lib/presentation/order-text.ts';
-import { ORDER_STATES } from '../../lib/presentation/words.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { Hub } from '../connect/connection.ts';
 import { contextsFile, LOCAL, readContexts } from '../connect/stored-contexts.ts';

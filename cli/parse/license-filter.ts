@@ -2,7 +2,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ListLicensesRequestSchema } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
-import { LICENSE_STATES } from '../../lib/presentation/words.ts';
+import { LICENSE_STATES } from '../../lib/presentation/enum-names.ts';
 import { omitUndefined } from './omit-undefined.ts';
 import { parsePair, parseText } from './parse-number.ts';
 import { parseBound, timestampOf } from './parse-time.ts';

@@ -7,7 +7,7 @@ import { Health } from '../../gen/grpc/health/v1/health_pb.ts';
 import { Role } from '../../gen/hub/access/v1/access_pb.ts';
 import { AccessService, type GetCallerResponse } from '../../gen/hub/access/v1/access_service_pb.ts';
 import { LicenseService } from '../../gen/hub/license/v1/license_service_pb.ts';
-import { ROLES, wordFor } from '../../lib/presentation/words.ts';
+import { ROLES, wordFor } from '../../lib/presentation/enum-names.ts';
 import { traceCoreCalls } from '../../lib/tracing/spans.ts';
 import { type Trust, tlsOptions } from '../connect/trust.ts';
 import { authorizeCalls, rereadCoreToken } from './core-token.ts';

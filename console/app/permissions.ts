@@ -3,7 +3,7 @@ import { type DescField, type DescMethod, getOption, hasOption } from '@bufbuild
 import { access, Role, Subject, subject } from '../../gen/hub/access/v1/access_pb.ts';
 import type { GetCallerResponse } from '../../gen/hub/access/v1/access_service_pb.ts';
 import { OrderService } from '../../gen/hub/order/v1/order_service_pb.ts';
-import { ROLES, wordFor } from '../../lib/presentation/words.ts';
+import { ROLES, wordFor } from '../../lib/presentation/enum-names.ts';
 
 type Caller = Pick<GetCallerResponse, 'role' | 'apps' | 'slots'>;
 

@@ -1,6 +1,6 @@
 // Converts roles between their names and the protobuf enum.
 import type { Role } from '../../gen/hub/access/v1/access_pb.ts';
-import { nameOf, ROLES } from '../../lib/presentation/words.ts';
+import { nameOf, ROLES } from '../../lib/presentation/enum-names.ts';
 import type { RoleName } from './entities.ts';
 
 export function roleToProto(role: RoleName): Role {

@@ -3,7 +3,7 @@ import type { JsonObject } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { AuditService } from '../../gen/hub/access/v1/audit_service_pb.ts';
-import { ACTOR_KINDS, nameOf } from '../../lib/presentation/words.ts';
+import { ACTOR_KINDS, nameOf } from '../../lib/presentation/enum-names.ts';
 import { actorOf } from '../access/caller.ts';
 import { HubError } from '../errors.ts';
 import { formatId } from '../ids.ts';

@@ -2,7 +2,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { MailKind, MailSchema, MailState, MailTemplateSchema } from '../../gen/hub/mail/v1/mail_pb.ts';
-import { MAIL_KINDS, MAIL_STATES, nameOf } from '../../lib/presentation/words.ts';
+import { MAIL_KINDS, MAIL_STATES, nameOf } from '../../lib/presentation/enum-names.ts';
 import { formatId } from '../ids.ts';
 import type { App } from '../license/entities.ts';
 import type { EffectiveTemplate } from './content/templates.ts';

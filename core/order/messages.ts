@@ -7,7 +7,7 @@ import type {
   OrderSchema,
   OrderState,
 } from '../../gen/hub/order/v1/order_pb.ts';
-import { nameOf, ORDER_STATES, REFUND_POLICIES, TAKEN_BACK } from '../../lib/presentation/words.ts';
+import { nameOf, ORDER_STATES, REFUND_POLICIES, TAKEN_BACK } from '../../lib/presentation/enum-names.ts';
 import { formatId } from '../ids.ts';
 import { moneyToProto } from '../payment/messages.ts';
 import type { OrderStateName } from './entities.ts';

@@ -33,7 +33,7 @@ import {
   FEE_RULE_STATES,
   nameOf,
   USAGE_KINDS,
-} from '../../lib/presentation/words.ts';
+} from '../../lib/presentation/enum-names.ts';
 import { formatId } from '../ids.ts';
 import { readTimestamp } from '../timestamp.ts';
 import type { CallbackCount } from './callbacks/count-by-state.ts';

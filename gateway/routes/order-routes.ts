@@ -3,7 +3,7 @@ import { type Client, createClient, type Transport } from '@connectrpc/connect';
 import { OrderState } from '../../gen/hub/order/v1/order_pb.ts';
 import { type GetClaimedOrderResponse, OrderService } from '../../gen/hub/order/v1/order_service_pb.ts';
 import { ChargeStatus } from '../../gen/hub/payment/v1/payment_pb.ts';
-import { nameOf, ORDER_STATES } from '../../lib/presentation/words.ts';
+import { nameOf, ORDER_STATES } from '../../lib/presentation/enum-names.ts';
 import type { GuessLimit } from '../limits/guess-limit.ts';
 import { ORDER_OPERATION } from './order-operation.ts';
 import type { Call, Route, RouteResponse } from './routes.ts';

@@ -10,9 +10,6 @@ import type {
   UsageLog,
 } from '../../gen/hub/payment/v1/payment_pb.ts';
 import type { Refund } from '../../gen/hub/payment/v1/refund_pb.ts';
-import { formatDecimal } from './money.ts';
-import { soldText, takenText } from './order-text.ts';
-import type { SessionHistory } from './session-history.ts';
 import {
   CALLBACK_STATES,
   CHARGE_STATUSES,
@@ -23,7 +20,10 @@ import {
   TAKEN_BACK,
   USAGE_KINDS,
   wordFor,
-} from './words.ts';
+} from './enum-names.ts';
+import { formatDecimal } from './money.ts';
+import { soldText, takenText } from './order-text.ts';
+import type { SessionHistory } from './session-history.ts';
 
 /** One event. */
 export type SessionEvent = {

@@ -1,6 +1,6 @@
 // hubctl audit: the audit log and the verification of its chain.
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { ACTOR_KINDS } from '../../../lib/presentation/words.ts';
+import { ACTOR_KINDS } from '../../../lib/presentation/enum-names.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';

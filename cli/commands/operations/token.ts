@@ -1,6 +1,6 @@
 // hubctl token: service tokens.
 import { type Command, Option } from 'commander';
-import { ROLES } from '../../../lib/presentation/words.ts';
+import { ROLES } from '../../../lib/presentation/enum-names.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { readPages } from '../../connect/pages.ts';

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { Argument, type Command, Option } from 'commander';
 import { codeOf } from '../../../lib/caught-error.ts';
-import { MAIL_KINDS } from '../../../lib/presentation/words.ts';
+import { MAIL_KINDS } from '../../../lib/presentation/enum-names.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
 import { usageError } from '../../errors/failure.ts';

@@ -1,6 +1,6 @@
 // hubctl mail: the mails that customers get about their orders.
 import { type Command, Option } from 'commander';
-import { MAIL_KINDS, MAIL_STATES } from '../../../lib/presentation/words.ts';
+import { MAIL_KINDS, MAIL_STATES } from '../../../lib/presentation/enum-names.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { readPages } from '../../connect/pages.ts';

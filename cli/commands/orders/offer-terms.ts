@@ -3,7 +3,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type Command, Option } from 'commander';
 import type { LicenseGrant, OfferTerms, OfferTermsSchema } from '../../../gen/hub/order/v1/order_pb.ts';
 import type { CalendarPeriod } from '../../../lib/presentation/calendar.ts';
-import { REFUND_POLICIES } from '../../../lib/presentation/words.ts';
+import { REFUND_POLICIES } from '../../../lib/presentation/enum-names.ts';
 import { usageError } from '../../errors/failure.ts';
 import { parseInteger, parseLimit, parsePair, parseSeats, parseText } from '../../parse/parse-number.ts';
 import { parsePeriod } from '../../parse/parse-period.ts';

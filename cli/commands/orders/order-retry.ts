@@ -1,6 +1,6 @@
 // hubctl order retry: fulfills one blocked order, or all that match a filter.
 import type { Command } from 'commander';
-import { ORDER_STATES } from '../../../lib/presentation/words.ts';
+import { ORDER_STATES } from '../../../lib/presentation/enum-names.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
 import { CliError, EXIT, usageError } from '../../errors/failure.ts';

@@ -1,6 +1,6 @@
 // hubctl order: what paid sessions bought.
 import { type Command, Option } from 'commander';
-import { ORDER_STATES } from '../../../lib/presentation/words.ts';
+import { ORDER_STATES } from '../../../lib/presentation/enum-names.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { EXPORTED } from '../../output/export-to-file.ts';

@@ -1,6 +1,6 @@
 // hubctl callback: callbacks of payment providers and their results.
 import { type Command, Option } from 'commander';
-import { CALLBACK_STATES } from '../../../lib/presentation/words.ts';
+import { CALLBACK_STATES } from '../../../lib/presentation/enum-names.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';

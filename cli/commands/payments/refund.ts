@@ -1,6 +1,6 @@
 // hubctl refund: refunds and disputes of payments.
 import { type Command, Option } from 'commander';
-import { REFUND_STATES } from '../../../lib/presentation/words.ts';
+import { REFUND_STATES } from '../../../lib/presentation/enum-names.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { readPages } from '../../connect/pages.ts';

@@ -1,7 +1,7 @@
 // hubctl session refund: pays back a payment, in part or in full.
 import type { Command } from 'commander';
+import { CHARGE_STATUSES } from '../../../lib/presentation/enum-names.ts';
 import { formatDecimal } from '../../../lib/presentation/money.ts';
-import { CHARGE_STATUSES } from '../../../lib/presentation/words.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';

@@ -1,7 +1,7 @@
 // hubctl session: charge sessions.
 import { type Command, Option } from 'commander';
+import { CHARGE_STATUSES } from '../../../lib/presentation/enum-names.ts';
 import { listSessionEvents } from '../../../lib/presentation/session-timeline.ts';
-import { CHARGE_STATUSES } from '../../../lib/presentation/words.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';

@@ -1,6 +1,6 @@
 // JSON schema and columns of deliveries.
 import type { Delivery } from '../../../gen/hub/event/v1/event_pb.ts';
-import { DELIVERY_STATES } from '../../../lib/presentation/words.ts';
+import { DELIVERY_STATES } from '../../../lib/presentation/enum-names.ts';
 import type { Column } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';

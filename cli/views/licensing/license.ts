@@ -2,7 +2,7 @@
 import type { IssuedLicense } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
 import { periodText } from '../../../lib/presentation/calendar.ts';
-import { LICENSE_STATES } from '../../../lib/presentation/words.ts';
+import { LICENSE_STATES } from '../../../lib/presentation/enum-names.ts';
 import { requireField } from '../../connect/require-field.ts';
 import type { CsvColumns } from '../../output/csv.ts';
 import { type Column, pick } from '../../output/table.ts';

@@ -4,7 +4,7 @@ import type {
   LinkedAuditEntry,
   VerifyAuditLogResponse,
 } from '../../../gen/hub/access/v1/audit_service_pb.ts';
-import { ACTOR_KINDS, nameOf } from '../../../lib/presentation/words.ts';
+import { ACTOR_KINDS, nameOf } from '../../../lib/presentation/enum-names.ts';
 import type { Column } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';

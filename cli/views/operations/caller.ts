@@ -1,6 +1,6 @@
 // JSON schema and columns of the authenticated caller.
 import type { GetCallerResponse } from '../../../gen/hub/access/v1/access_service_pb.ts';
-import { ROLES } from '../../../lib/presentation/words.ts';
+import { ROLES } from '../../../lib/presentation/enum-names.ts';
 import type { Target } from '../../connect/target.ts';
 import type { Column } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';

@@ -1,6 +1,6 @@
 // JSON schemas and columns of service tokens.
 import type { ServiceToken } from '../../../gen/hub/access/v1/token_service_pb.ts';
-import { ROLES } from '../../../lib/presentation/words.ts';
+import { ROLES } from '../../../lib/presentation/enum-names.ts';
 import { type Column, pick } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';

@@ -1,7 +1,7 @@
 // JSON schemas and columns of mails and their templates.
 import type { Mail, MailTemplate } from '../../../gen/hub/mail/v1/mail_pb.ts';
 import type { SendTestMailResponse } from '../../../gen/hub/mail/v1/mail_service_pb.ts';
-import { MAIL_KINDS, MAIL_STATES } from '../../../lib/presentation/words.ts';
+import { MAIL_KINDS, MAIL_STATES } from '../../../lib/presentation/enum-names.ts';
 import type { CsvColumns } from '../../output/csv.ts';
 import { type Column, pick } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';

@@ -1,7 +1,7 @@
 // JSON schema and columns of offers.
 import type { Offer, OfferTerms } from '../../../gen/hub/order/v1/order_pb.ts';
+import { REFUND_POLICIES } from '../../../lib/presentation/enum-names.ts';
 import { type GrantSummary, grantText, summarizeGrant } from '../../../lib/presentation/order-text.ts';
-import { REFUND_POLICIES } from '../../../lib/presentation/words.ts';
 import { requireField } from '../../connect/require-field.ts';
 import type { Column } from '../../output/table.ts';
 import { limitNumbers, limitsText, pairsText, shortTime } from '../cells.ts';

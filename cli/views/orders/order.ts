@@ -1,7 +1,7 @@
 // JSON schema and columns of orders.
 import type { Order } from '../../../gen/hub/order/v1/order_pb.ts';
+import { ORDER_STATES, TAKEN_BACK } from '../../../lib/presentation/enum-names.ts';
 import { grantedText, soldText, takenText } from '../../../lib/presentation/order-text.ts';
-import { ORDER_STATES, TAKEN_BACK } from '../../../lib/presentation/words.ts';
 import type { CsvColumns } from '../../output/csv.ts';
 import { type Column, pick } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';

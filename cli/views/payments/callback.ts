@@ -1,7 +1,7 @@
 // JSON schemas and columns of callbacks and their verifications.
 import type { Callback, Verification } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { CALLBACK_STATES, CHARGE_STATUSES } from '../../../lib/presentation/enum-names.ts';
 import { outcomeText } from '../../../lib/presentation/session-timeline.ts';
-import { CALLBACK_STATES, CHARGE_STATUSES } from '../../../lib/presentation/words.ts';
 import { type Column, pick } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';

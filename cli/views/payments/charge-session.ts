@@ -1,9 +1,9 @@
 // JSON schema and columns of charge sessions.
 import type { ChargeSession } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { CHARGE_STATUSES } from '../../../lib/presentation/enum-names.ts';
 import { soldText } from '../../../lib/presentation/order-text.ts';
 import { riskText } from '../../../lib/presentation/risk.ts';
 import { unconfirmedText } from '../../../lib/presentation/session-timeline.ts';
-import { CHARGE_STATUSES } from '../../../lib/presentation/words.ts';
 import { type Column, pick } from '../../output/table.ts';
 import { pairsText, shortTime } from '../cells.ts';
 import * as json from '../schema.ts';

@@ -1,8 +1,8 @@
 // JSON schemas and columns of fee rules and backtests.
 import type { FeeBacktest } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import type { FeeRule } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { FEE_RULE_STATES } from '../../../lib/presentation/enum-names.ts';
 import { feeRuleScope, feeTermsText, percentText } from '../../../lib/presentation/fee-rule.ts';
-import { FEE_RULE_STATES } from '../../../lib/presentation/words.ts';
 import { requireField } from '../../connect/require-field.ts';
 import type { Column } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';

@@ -1,6 +1,6 @@
 // JSON schema and columns of refunds.
 import type { Refund } from '../../../gen/hub/payment/v1/refund_pb.ts';
-import { REFUND_KINDS, REFUND_ORIGINS, REFUND_STATES } from '../../../lib/presentation/words.ts';
+import { REFUND_KINDS, REFUND_ORIGINS, REFUND_STATES } from '../../../lib/presentation/enum-names.ts';
 import { type Column, pick } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';

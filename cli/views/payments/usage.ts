@@ -1,6 +1,6 @@
 // JSON schemas and columns of usage log entries and their fees.
 import type { FeeLine, UsageLog } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { USAGE_KINDS } from '../../../lib/presentation/words.ts';
+import { USAGE_KINDS } from '../../../lib/presentation/enum-names.ts';
 import type { Column } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';

@@ -1,6 +1,6 @@
 // A table of callbacks.
 import type { Callback } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { CALLBACK_STATES } from '../../../lib/presentation/words.ts';
+import { CALLBACK_STATES } from '../../../lib/presentation/enum-names.ts';
 import { Moment, ShortId, StateBadge } from './inline.tsx';
 import { type Column, Table } from './table.tsx';
 

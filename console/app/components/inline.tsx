@@ -3,8 +3,8 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import type { SeatUsage } from '../../../gen/hub/error/v1/error_pb.ts';
 import type { Money } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { CHARGE_STATUSES, wordFor } from '../../../lib/presentation/enum-names.ts';
 import { formatDecimal } from '../../../lib/presentation/money.ts';
-import { CHARGE_STATUSES, wordFor } from '../../../lib/presentation/words.ts';
 import { announce } from '../announce.ts';
 import { linkToId } from '../route.ts';
 import { createState, useValue } from '../state.ts';

@@ -2,7 +2,7 @@
 
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { type Callback, CallbackState } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { CALLBACK_STATES, wordFor } from '../../../lib/presentation/words.ts';
+import { CALLBACK_STATES, wordFor } from '../../../lib/presentation/enum-names.ts';
 import { type SignedIn, useSignedIn } from '../signed-in.ts';
 import { Confirm } from './confirm.tsx';
 

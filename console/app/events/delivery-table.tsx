@@ -1,6 +1,6 @@
 // A table of deliveries with their states, attempts and answers.
 import type { Delivery } from '../../../gen/hub/event/v1/event_pb.ts';
-import { DELIVERY_STATES } from '../../../lib/presentation/words.ts';
+import { DELIVERY_STATES } from '../../../lib/presentation/enum-names.ts';
 import { Moment, StateBadge } from '../components/inline.tsx';
 import { type Column, Table } from '../components/table.tsx';
 

@@ -1,7 +1,7 @@
 // The actions on an endpoint that the role of the caller and the state of the endpoint allow.
 import { DeliveryState, type Endpoint } from '../../../gen/hub/event/v1/event_pb.ts';
 import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
-import { DELIVERY_STATES } from '../../../lib/presentation/words.ts';
+import { DELIVERY_STATES } from '../../../lib/presentation/enum-names.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { StateBadge } from '../components/inline.tsx';
 import { linkTo } from '../route.ts';

@@ -3,8 +3,8 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { ListLicensesRequestSchema } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { LICENSE_STATES, numberOf } from '../../../lib/presentation/enum-names.ts';
 import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
-import { LICENSE_STATES, numberOf } from '../../../lib/presentation/words.ts';
 import { choicesWithAny, type Filter } from '../components/filters.tsx';
 import { rangeStart } from '../list.ts';
 

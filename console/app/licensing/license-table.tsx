@@ -1,6 +1,6 @@
 // A table of licenses.
 import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
-import { LICENSE_STATES } from '../../../lib/presentation/words.ts';
+import { LICENSE_STATES } from '../../../lib/presentation/enum-names.ts';
 import { Moment, Seats, ShortId, StateBadge } from '../components/inline.tsx';
 import { type Column, Table } from '../components/table.tsx';
 import { linkTo } from '../route.ts';

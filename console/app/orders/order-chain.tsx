@@ -2,8 +2,8 @@
 import type { ComponentChildren } from 'preact';
 import type { Seat } from '../../../gen/hub/license/v1/license_pb.ts';
 import { type OrderLicense, OrderState } from '../../../gen/hub/order/v1/order_pb.ts';
+import { LICENSE_STATES, nameOf, ORDER_STATES, TAKEN_BACK } from '../../../lib/presentation/enum-names.ts';
 import { grantedText, takenText } from '../../../lib/presentation/order-text.ts';
-import { LICENSE_STATES, nameOf, ORDER_STATES, TAKEN_BACK } from '../../../lib/presentation/words.ts';
 import { Amount, Moment, ShortId, StateBadge, StatusBadge, type Tone } from '../components/inline.tsx';
 import { linkTo } from '../route.ts';
 import { isReversed, type OrderFacts } from './order-facts.ts';

@@ -1,7 +1,7 @@
 // A table of orders.
 import type { ComponentChildren } from 'preact';
 import type { Order } from '../../../gen/hub/order/v1/order_pb.ts';
-import { ORDER_STATES } from '../../../lib/presentation/words.ts';
+import { ORDER_STATES } from '../../../lib/presentation/enum-names.ts';
 import { Amount, Moment, ShortId, StateBadge } from '../components/inline.tsx';
 import { Table } from '../components/table.tsx';
 import { linkTo } from '../route.ts';

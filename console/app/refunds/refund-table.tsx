@@ -1,7 +1,12 @@
 // A table of refunds and disputes, with the button that marks one as reviewed.
 import type { Refund } from '../../../gen/hub/payment/v1/refund_pb.ts';
 import { RefundService } from '../../../gen/hub/payment/v1/refund_service_pb.ts';
-import { REFUND_KINDS, REFUND_ORIGINS, REFUND_STATES, wordFor } from '../../../lib/presentation/words.ts';
+import {
+  REFUND_KINDS,
+  REFUND_ORIGINS,
+  REFUND_STATES,
+  wordFor,
+} from '../../../lib/presentation/enum-names.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { Amount, Moment, ShortId, StateBadge } from '../components/inline.tsx';
 import { Table } from '../components/table.tsx';

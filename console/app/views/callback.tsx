@@ -1,6 +1,6 @@
 // One callback: its outcome, its fields and the verifications that it caused.
 
-import { CALLBACK_STATES, CHARGE_STATUSES, wordFor } from '../../../lib/presentation/words.ts';
+import { CALLBACK_STATES, CHARGE_STATUSES, wordFor } from '../../../lib/presentation/enum-names.ts';
 import { Facts, pairFacts } from '../components/facts.tsx';
 import { Badge, Moment, ShortId, StateBadge, WholeId } from '../components/inline.tsx';
 import { LivePage, Section } from '../components/page.tsx';

@@ -1,7 +1,7 @@
 // Callbacks, newest first; waiting ones by default.
 
 import type { Callback } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { CALLBACK_STATES, numberOf, wordFor } from '../../../lib/presentation/words.ts';
+import { CALLBACK_STATES, numberOf, wordFor } from '../../../lib/presentation/enum-names.ts';
 import { CallbackTable } from '../components/callback-table.tsx';
 import { ListPage } from '../components/page.tsx';
 import { mayReplay, ReplayAll } from '../components/replay.tsx';

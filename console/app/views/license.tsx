@@ -3,7 +3,7 @@
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import type { Seat } from '../../../gen/hub/license/v1/license_pb.ts';
 import type { ListOrdersResponse } from '../../../gen/hub/order/v1/order_service_pb.ts';
-import { LICENSE_STATES } from '../../../lib/presentation/words.ts';
+import { LICENSE_STATES } from '../../../lib/presentation/enum-names.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { Moment, StateBadge } from '../components/inline.tsx';
 import { LivePage, Section } from '../components/page.tsx';

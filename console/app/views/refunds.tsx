@@ -1,7 +1,7 @@
 // Refunds and disputes, newest first.
 
+import { numberOf, REFUND_STATES } from '../../../lib/presentation/enum-names.ts';
 import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
-import { numberOf, REFUND_STATES } from '../../../lib/presentation/words.ts';
 import { choicesWithAny } from '../components/filters.tsx';
 import { ListPage } from '../components/page.tsx';
 import { scopeFilter, useSlots } from '../components/scope-filters.ts';

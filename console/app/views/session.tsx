@@ -5,6 +5,12 @@ import type { Order } from '../../../gen/hub/order/v1/order_pb.ts';
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { type ChargeSession, ChargeStatus, type UsageLog } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { PaymentService } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
+import {
+  CALLBACK_STATES,
+  CHARGE_STATUSES,
+  ORDER_STATES,
+  wordFor,
+} from '../../../lib/presentation/enum-names.ts';
 import { soldText } from '../../../lib/presentation/order-text.ts';
 import { riskText } from '../../../lib/presentation/risk.ts';
 import { type SessionHistory, withOrder } from '../../../lib/presentation/session-history.ts';
@@ -13,7 +19,6 @@ import {
   listSessionEvents,
   type SessionEvent,
 } from '../../../lib/presentation/session-timeline.ts';
-import { CALLBACK_STATES, CHARGE_STATUSES, ORDER_STATES, wordFor } from '../../../lib/presentation/words.ts';
 import { CallbackTable } from '../components/callback-table.tsx';
 import { Confirm } from '../components/confirm.tsx';
 import { Duplicates } from '../components/duplicates.tsx';

@@ -1,7 +1,7 @@
 // Charge sessions, newest first.
 
+import { CHARGE_STATUSES, numberOf } from '../../../lib/presentation/enum-names.ts';
 import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
-import { CHARGE_STATUSES, numberOf } from '../../../lib/presentation/words.ts';
 import { choicesWithAny } from '../components/filters.tsx';
 import { Amount, Moment, ShortId, StatusBadge } from '../components/inline.tsx';
 import { ListPage } from '../components/page.tsx';

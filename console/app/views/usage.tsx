@@ -3,10 +3,10 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { PaymentAdminService, type UsageDay } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import type { FeeRule } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { FEE_RULE_STATES } from '../../../lib/presentation/enum-names.ts';
 import { feeRuleScope, feeTermsText, percentText } from '../../../lib/presentation/fee-rule.ts';
 import { formatDecimal } from '../../../lib/presentation/money.ts';
 import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
-import { FEE_RULE_STATES } from '../../../lib/presentation/words.ts';
 import { BarChart } from '../components/bar-chart.tsx';
 import { Filters } from '../components/filters.tsx';
 import { decimalText, Moment, StateBadge } from '../components/inline.tsx';

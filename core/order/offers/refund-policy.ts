@@ -1,6 +1,6 @@
 // The policy of an offer: what the hub takes back when a payment is refunded in full.
 import type { RefundPolicy } from '../../../gen/hub/order/v1/order_pb.ts';
-import { nameOf, REFUND_POLICIES } from '../../../lib/presentation/words.ts';
+import { nameOf, REFUND_POLICIES } from '../../../lib/presentation/enum-names.ts';
 import { HubError } from '../../errors.ts';
 import type { RefundPolicyName } from '../entities.ts';
 import type { Grant } from './grant.ts';

@@ -2,7 +2,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { RefundSchema, RefundState } from '../../../gen/hub/payment/v1/refund_pb.ts';
-import { nameOf, REFUND_KINDS, REFUND_ORIGINS, REFUND_STATES } from '../../../lib/presentation/words.ts';
+import { nameOf, REFUND_KINDS, REFUND_ORIGINS, REFUND_STATES } from '../../../lib/presentation/enum-names.ts';
 import { formatId } from '../../ids.ts';
 import type { Refund, RefundStateName } from '../entities.ts';
 import { moneyToProto } from '../messages.ts';

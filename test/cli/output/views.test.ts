@@ -7,7 +7,7 @@ import { licenseView } from '../../../cli/views/licensing/license.ts';
 import { SLOT_ENVIRONMENTS } from '../../../cli/views/payments/slot.ts';
 import { LicenseSchema, LicenseState, SigningKeyState } from '../../../gen/hub/license/v1/license_pb.ts';
 import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { LICENSE_STATES } from '../../../lib/presentation/words.ts';
+import { LICENSE_STATES } from '../../../lib/presentation/enum-names.ts';
 
 const ISSUED = timestampFromDate(new Date('2026-03-01T10:30:00.250Z'));
 

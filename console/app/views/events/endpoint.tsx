@@ -1,7 +1,7 @@
 // One endpoint: its settings, its state, its deliveries, and what the caller may do with it.
 
 import type { Endpoint } from '../../../../gen/hub/event/v1/event_pb.ts';
-import { DELIVERY_STATES, numberOf } from '../../../../lib/presentation/words.ts';
+import { DELIVERY_STATES, numberOf } from '../../../../lib/presentation/enum-names.ts';
 import { Facts } from '../../components/facts.tsx';
 import { WholeId } from '../../components/inline.tsx';
 import { LivePage, Section } from '../../components/page.tsx';

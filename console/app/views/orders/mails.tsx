@@ -1,8 +1,8 @@
 // Mails about orders, newest first.
 
 import type { Mail } from '../../../../gen/hub/mail/v1/mail_pb.ts';
+import { MAIL_KINDS, MAIL_STATES, numberOf, wordFor } from '../../../../lib/presentation/enum-names.ts';
 import { omitEmpty } from '../../../../lib/presentation/omit-empty.ts';
-import { MAIL_KINDS, MAIL_STATES, numberOf, wordFor } from '../../../../lib/presentation/words.ts';
 import { choicesWithAny } from '../../components/filters.tsx';
 import { Moment, ShortId, StateBadge } from '../../components/inline.tsx';
 import { ListPage } from '../../components/page.tsx';

@@ -1,8 +1,8 @@
 // One offer: the terms of a version, and what the caller may do with it.
 
 import type { LicenseGrant, Offer, OfferTerms } from '../../../../gen/hub/order/v1/order_pb.ts';
+import { REFUND_POLICIES, wordFor } from '../../../../lib/presentation/enum-names.ts';
 import { grantText, summarizeGrant } from '../../../../lib/presentation/order-text.ts';
-import { REFUND_POLICIES, wordFor } from '../../../../lib/presentation/words.ts';
 import { Facts, pairFacts } from '../../components/facts.tsx';
 import { limitsText, WholeId } from '../../components/inline.tsx';
 import { LivePage } from '../../components/page.tsx';

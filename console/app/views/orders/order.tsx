@@ -1,6 +1,6 @@
 // One order: what was sold, and the chain from the payment to the machines.
 
-import { ORDER_STATES } from '../../../../lib/presentation/words.ts';
+import { ORDER_STATES } from '../../../../lib/presentation/enum-names.ts';
 import { Facts } from '../../components/facts.tsx';
 import { ShortId, StateBadge, WholeId } from '../../components/inline.tsx';
 import { LivePage, Section } from '../../components/page.tsx';

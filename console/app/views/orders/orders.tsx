@@ -1,7 +1,7 @@
 // Orders, newest first.
 
+import { numberOf, ORDER_STATES } from '../../../../lib/presentation/enum-names.ts';
 import { omitEmpty } from '../../../../lib/presentation/omit-empty.ts';
-import { numberOf, ORDER_STATES } from '../../../../lib/presentation/words.ts';
 import { choicesWithAny } from '../../components/filters.tsx';
 import { ListPage } from '../../components/page.tsx';
 import { scopeFilter, useApps, useSlots } from '../../components/scope-filters.ts';

@@ -2,7 +2,7 @@
 import { type Client, createClient } from '@connectrpc/connect';
 import type { Refund } from '../../../../gen/hub/payment/v1/refund_pb.ts';
 import { RefundService } from '../../../../gen/hub/payment/v1/refund_service_pb.ts';
-import { REFUND_STATES, wordFor } from '../../../../lib/presentation/words.ts';
+import { REFUND_STATES, wordFor } from '../../../../lib/presentation/enum-names.ts';
 import {
   createSession,
   type GatewayName,

@@ -2,7 +2,7 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { expect } from 'chai';
 import { type ChargeSession, ChargeStatus } from '../../../../gen/hub/payment/v1/payment_pb.ts';
-import { CHARGE_STATUSES, wordFor } from '../../../../lib/presentation/words.ts';
+import { CHARGE_STATUSES, wordFor } from '../../../../lib/presentation/enum-names.ts';
 import {
   callBack,
   callbackFields,

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { LicenseState } from '../../../../../gen/hub/license/v1/license_pb.ts';
 import { OrderState } from '../../../../../gen/hub/order/v1/order_pb.ts';
 import { RefundService } from '../../../../../gen/hub/payment/v1/refund_service_pb.ts';
-import { REFUND_STATES, wordFor } from '../../../../../lib/presentation/words.ts';
+import { REFUND_STATES, wordFor } from '../../../../../lib/presentation/enum-names.ts';
 import { journal, type Payments, untilStatus } from '../../../../support/hub/payment.ts';
 import { createOffer, orderOf, type Sales, startSales } from '../../../../support/hub/sales.ts';
 import { addStripeSlot, CARD, deliver } from '../../../../support/hub/stripe.ts';

@@ -22,7 +22,7 @@ import {
   ROLES,
   USAGE_KINDS,
   wordFor,
-} from '../../../lib/presentation/words.ts';
+} from '../../../lib/presentation/enum-names.ts';
 
 /** `{ pending: 1 }` from an enum with PENDING = 1. */
 function namesOf(values: Readonly<Record<string, string | number>>): Record<string, number> {

@@ -1,7 +1,7 @@
 // What a hub is started with: its configuration, and what its process provides.
 import type { Logger } from 'pino';
 import type { Gather, Metrics } from '../../lib/metrics/metrics.ts';
-import type { Availability } from '../../lib/net/availability.ts';
+import type { Availability } from '../../lib/net/readiness.ts';
 import type { AttemptLimiter } from '../access/failed-attempts.ts';
 import type { Clock } from '../clock.ts';
 import type { MailConfig } from '../mail/sending/mailer.ts';

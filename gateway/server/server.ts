@@ -6,7 +6,6 @@ import type { Transport } from '@connectrpc/connect';
 import type { Cluster, Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { createMetrics, type Metrics } from '../../lib/metrics/metrics.ts';
-import type { Availability } from '../../lib/net/availability.ts';
 import {
   createConnectionCap,
   createRequestCap,
@@ -15,6 +14,7 @@ import {
 } from '../../lib/net/client-limits.ts';
 import { createFallbackCount, createLimitRefusals } from '../../lib/net/limit-metrics.ts';
 import { createClientIp, createIsProxy, type ProxyHeader } from '../../lib/net/proxies.ts';
+import type { Availability } from '../../lib/net/readiness.ts';
 import { createGuessLimit } from '../limits/guess-limit.ts';
 import { createLimitStore } from '../limits/limit-store.ts';
 import { MAX_POINTS } from '../limits/max-points.ts';

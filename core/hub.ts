@@ -30,7 +30,7 @@ export type Hub = {
 export async function startHub(config: HubConfig, parts: HubParts): Promise<Hub> {
   const { logger, metrics, gather, clock: givenClock, attemptLimiter } = parts;
   const { console: readConsole = async () => undefined, onFatal = () => {} } = parts;
-  const { availability = { state: 'serving', onDrain() {} } } = parts;
+  const { readiness = { state: 'serving', onDrain() {} } } = parts;
   const tasks = createTasks(metrics);
   // Some metrics are read from the database: concurrent requests share one collection.
   const collect = coalesce(() => collectAll(metrics, gather), 0);
@@ -63,7 +63,7 @@ export async function startHub(config: HubConfig, parts: HubParts): Promise<Hub>
     collect,
     attemptLimiter,
     readConsole,
-    availability,
+    readiness,
   });
   await listen(listener.server, config.rpcPort, config.host, '--rpc-port or HUB_RPC_PORT');
   const resources = undo.move();

@@ -14,7 +14,7 @@ import { collectAll, createMetrics, type Gather, type Metrics } from '../../lib/
 import { measureProcess } from '../../lib/metrics/process.ts';
 import { createFallbackCount } from '../../lib/net/limit-metrics.ts';
 import { clientKey } from '../../lib/net/proxies.ts';
-import { type Availability, createAvailability } from '../../lib/net/readiness.ts';
+import { createReadiness, type Readiness } from '../../lib/net/readiness.ts';
 import { packageVersion } from '../version.ts';
 import { consoleFiles } from './console-files.ts';
 import { createCoreAccessCheck } from './core-access.ts';
@@ -36,7 +36,7 @@ export type RunningHub = {
   readonly metricsUrl: string | undefined;
   readonly metrics: Metrics;
   /** Resolves when hubctl can find the hub; ends before it stops. */
-  readonly availability: Availability;
+  readonly readiness: Readiness;
   /** Reloads the certificates of the internal port, if any. */
   reload(): Promise<void>;
   /** Stops accepting, finishes requests for at most `graceMs`, closes everything. */
@@ -64,7 +64,7 @@ export function addressesOf({ gatewayUrl: gateway, core, metricsUrl: metrics }: 
 export async function runHub(settings: Settings, options: RunOptions): Promise<RunningHub> {
   const { logger } = options;
   await using undo = new AsyncDisposableStack();
-  const availability = createAvailability();
+  const readiness = createReadiness();
   const metrics = createMetrics();
   const processMeter = measureProcess(metrics, { version: packageVersion(), role: settings.role });
   undo.defer(() => processMeter.stop());
@@ -89,19 +89,19 @@ export async function runHub(settings: Settings, options: RunOptions): Promise<R
   const core =
     settings.role === 'gateway'
       ? undefined
-      : await startCore(settings, { ...options, metrics, availability }, redis, () => gateway?.url);
+      : await startCore(settings, { ...options, metrics, readiness }, redis, () => gateway?.url);
   undo.defer(async () => core?.stop(0));
   gateway =
     settings.role === 'core'
       ? undefined
-      : await startGateway(settings, { inProcess: core?.transport, redis, logger, metrics, availability });
+      : await startGateway(settings, { inProcess: core?.transport, redis, logger, metrics, readiness });
   undo.defer(async () => gateway?.stop(0));
   const metricsPort =
     settings.role === 'gateway' ? await startMetricsPort(settings, metrics, options) : undefined;
   undo.defer(async () => metricsPort?.close(0));
   if (options.worker === undefined) {
     await core?.dataDir.announce(hubFile(settings, { rpc: core.rpcUrl, gateway: gateway?.url }));
-    availability.serve();
+    readiness.serve();
   }
   undo.move(); // started: the caller stops it
   return {
@@ -109,7 +109,7 @@ export async function runHub(settings: Settings, options: RunOptions): Promise<R
     core,
     metricsUrl: metricsPort?.url,
     metrics,
-    availability,
+    readiness,
     async reload() {
       await core?.reload();
       await metricsPort?.reload();
@@ -134,7 +134,7 @@ function startCore(
     worker,
     metrics,
     ...parts
-  }: RunOptions & { readonly metrics: Metrics; readonly availability: Availability },
+  }: RunOptions & { readonly metrics: Metrics; readonly readiness: Readiness },
   redis: RedisClient | undefined,
   gatewayUrl: () => string | undefined,
 ): Promise<Hub> {
@@ -210,12 +210,12 @@ type GatewayParts = {
   readonly redis: RedisClient | undefined;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  readonly availability: Availability;
+  readonly readiness: Readiness;
 };
 
 async function startGateway(
   settings: Settings,
-  { inProcess, redis, logger, metrics, availability }: GatewayParts,
+  { inProcess, redis, logger, metrics, readiness }: GatewayParts,
 ) {
   const transport = inProcess ?? (await openCore(settings));
   const { server, close } = createGateway({
@@ -225,7 +225,7 @@ async function startGateway(
     abandonsReads: inProcess === undefined,
     logger,
     metrics,
-    availability,
+    readiness,
     ratePerMinute: settings.licenseRatePerMinute,
     wrongGuesses: settings.wrongGuesses,
     maxInFlight: settings.maxInFlight,

@@ -13,12 +13,12 @@ export async function serveAsWorker(settings: Settings, options: ServeOptions): 
   // Ctrl-C and a closed terminal reach every process of the terminal; the parent handles them.
   for (const signal of ['SIGINT', 'SIGHUP']) process.on(signal, () => {});
   const told = Promise.withResolvers<string>();
-  let onAvailability: (change: 'announced' | 'drain') => void = () => {};
+  let onReadiness: (change: 'announced' | 'drain') => void = () => {};
   const metrics = createWorkerGather((message) => void tell(message));
   process.on('message', (message: ToWorker) => {
     if (metrics.receive(message)) return;
     if (message === 'stop') told.resolve(message);
-    else if (message === 'announced' || message === 'drain') onAvailability(message);
+    else if (message === 'announced' || message === 'drain') onReadiness(message);
     else process.emit('SIGHUP');
   });
   try {
@@ -27,8 +27,8 @@ export async function serveAsWorker(settings: Settings, options: ServeOptions): 
       worker: {
         number: Number(process.env[WORKER_VARIABLE]),
         toldToStop: told.promise,
-        onAvailability: (listener) => {
-          onAvailability = listener;
+        onReadiness: (listener) => {
+          onReadiness = listener;
         },
         gather: metrics.gather,
       },

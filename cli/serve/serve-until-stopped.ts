@@ -30,7 +30,7 @@ export type WorkerPlace = {
    */
   readonly toldToStop: Promise<string>;
   /** Registers callbacks for the announcement of the hub and for draining. */
-  readonly onAvailability: (listener: (change: 'announced' | 'drain') => void) => void;
+  readonly onReadiness: (listener: (change: 'announced' | 'drain') => void) => void;
   /** Adds the metrics of the other processes. */
   readonly gather: Gather;
 };
@@ -79,13 +79,13 @@ export async function serveUntilStopped(
   try {
     logger.info({ ...(worker && { pid: process.pid }), ...addressesOf(hub) }, `${what} is ready`);
     if (worker === undefined) await warnOfPoolSize(settings, logger);
-    worker?.onAvailability((change) => {
-      if (change === 'announced') hub.availability.serve();
-      else hub.availability.drain();
+    worker?.onReadiness((change) => {
+      if (change === 'announced') hub.readiness.serve();
+      else hub.readiness.drain();
     });
     await onReady?.(hub);
     const signal = await Promise.race([stopped, fatal.promise]);
-    hub.availability.drain();
+    hub.readiness.drain();
     // Workers drain together, when the parent process says so.
     if (worker === undefined) await drain(settings, logger, signal);
     logger.info({ signal }, `${what} is stopping`);

@@ -1,7 +1,7 @@
 // What a hub is started with: its configuration, and what its process provides.
 import type { Logger } from 'pino';
 import type { Gather, Metrics } from '../../lib/metrics/metrics.ts';
-import type { Availability } from '../../lib/net/readiness.ts';
+import type { Readiness } from '../../lib/net/readiness.ts';
 import type { AttemptLimiter } from '../access/failed-attempts.ts';
 import type { Clock } from '../clock.ts';
 import type { MailConfig } from '../mail/sending/mailer.ts';
@@ -64,5 +64,5 @@ export type HubParts = {
   /** Called when the hub cannot continue; the caller has to stop it. */
   readonly onFatal?: (error: Error) => void;
   /** Whether the process wants requests. Default: always. */
-  readonly availability?: Pick<Availability, 'state' | 'onDrain'>;
+  readonly readiness?: Pick<Readiness, 'state' | 'onDrain'>;
 };

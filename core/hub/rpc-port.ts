@@ -10,7 +10,7 @@ import type { Metrics } from '../../lib/metrics/metrics.ts';
 import { createConnectionCap } from '../../lib/net/client-limits.ts';
 import { coalesce } from '../../lib/net/coalesce.ts';
 import { createLimitRefusals } from '../../lib/net/limit-metrics.ts';
-import type { Availability } from '../../lib/net/readiness.ts';
+import type { Readiness } from '../../lib/net/readiness.ts';
 import { traceServedRpcs } from '../../lib/tracing/spans.ts';
 import { type Authenticate, createAuthenticate } from '../access/authenticate.ts';
 import {
@@ -70,7 +70,7 @@ export type WireRpcPortOptions = Pick<OpenedDatabase, 'db' | 'clock'> &
     readonly collect: () => Promise<Family[]>;
     readonly attemptLimiter: AttemptLimiter | undefined;
     readonly readConsole: ReadConsoleFile;
-    readonly availability: Pick<Availability, 'state' | 'onDrain'>;
+    readonly readiness: Pick<Readiness, 'state' | 'onDrain'>;
     readonly undo: AsyncDisposableStack;
   };
 
@@ -78,7 +78,7 @@ export type RpcPort = { readonly listener: Listener; readonly transport: Transpo
 
 /** Creates both; the port does not listen yet. */
 export function wireRpcPort(options: WireRpcPortOptions): RpcPort {
-  const { config, keys, tls, logger, metrics, availability } = options;
+  const { config, keys, tls, logger, metrics, readiness } = options;
   const refusals = createLimitRefusals(metrics);
   const authenticate = wireAuthentication(options, () => refusals('tokens').inc());
   const checkScope = createCheckScope(options.findOwner);
@@ -114,7 +114,7 @@ export function wireRpcPort(options: WireRpcPortOptions): RpcPort {
     },
     onRefusal: () => refusals('calls').inc(),
   });
-  availability.onDrain(() => listener.drain());
+  readiness.onDrain(() => listener.drain());
   measurePort(metrics, listener, tls);
   const transport = createInProcessTransport({
     services,
@@ -155,13 +155,13 @@ function wireAuthentication(
 }
 
 /** Health needs no token, so all requests and watches share one check of the database at a time. */
-function wireReadiness({ config, db, logger, availability }: WireRpcPortOptions): () => Promise<boolean> {
+function wireReadiness({ config, db, logger, readiness }: WireRpcPortOptions): () => Promise<boolean> {
   const isWritable = coalesce(() => takesWrites(db.pool).catch(() => false), READY_MS);
   const fitsSchema = coalesce(
     createSchemaWatch({ pool: db.pool, hubVersion: config.version, logger }),
     SCHEMA_WATCH_MS,
   );
-  return async () => availability.state === 'serving' && (await isWritable()) && (await fitsSchema());
+  return async () => readiness.state === 'serving' && (await isWritable()) && (await fitsSchema());
 }
 
 /** Adds health and reflection, which describe the services and themselves. */

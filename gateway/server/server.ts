@@ -14,7 +14,7 @@ import {
 } from '../../lib/net/client-limits.ts';
 import { createFallbackCount, createLimitRefusals } from '../../lib/net/limit-metrics.ts';
 import { createClientIp, createIsProxy, type ProxyHeader } from '../../lib/net/proxies.ts';
-import type { Availability } from '../../lib/net/readiness.ts';
+import type { Readiness } from '../../lib/net/readiness.ts';
 import { createGuessLimit } from '../limits/guess-limit.ts';
 import { createLimitStore } from '../limits/limit-store.ts';
 import { MAX_POINTS } from '../limits/max-points.ts';
@@ -71,7 +71,7 @@ export type GatewayOptions = {
   /** Rejects while the core refuses the gateway, which is then not ready. Default: the core never does. */
   checkAccess?: (() => Promise<void>) | undefined;
   /** Readiness. Default: always ready. */
-  availability?: Pick<Availability, 'state' | 'onDrain'>;
+  readiness?: Pick<Readiness, 'state' | 'onDrain'>;
   /** Default: 65536. */
   maxBodyBytes?: number;
   /** Timeout of the headers and, after them, of the body. Default: 10000. */
@@ -119,9 +119,9 @@ const KEEP_ALIVE_MS = 65_000;
 export function createGateway(options: GatewayOptions): Gateway {
   const { transport, logger, metrics = createMetrics(), docs = true } = options;
   const { maxBodyBytes = 65_536, bodyTimeoutMs = 10_000, answerTimeoutMs = 30_000 } = options;
-  const { corsOrigins = [], availability = { state: 'serving', onDrain() {} } } = options;
-  const shutdown = { isDraining: availability.state === 'draining' };
-  availability.onDrain(() => {
+  const { corsOrigins = [], readiness = { state: 'serving', onDrain() {} } } = options;
+  const shutdown = { isDraining: readiness.state === 'draining' };
+  readiness.onDrain(() => {
     shutdown.isDraining = true;
   });
 
@@ -155,7 +155,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       purchases,
       publicUrl: options.publicUrl,
       checkAccess: options.checkAccess,
-      isUnavailable: () => shedder.isShedding() || availability.state !== 'serving',
+      isUnavailable: () => shedder.isShedding() || readiness.state !== 'serving',
       docs,
     }),
     mayServe: createRequestCap({ isExempt }),

@@ -1,6 +1,6 @@
 // Tracks whether this process accepts requests. Readiness probes on both ports report it.
 
-export type Availability = {
+export type Readiness = {
   readonly state: 'starting' | 'serving' | 'draining';
   /** Ready, and listed for hubctl. */
   serve(): void;
@@ -10,9 +10,9 @@ export type Availability = {
   onDrain(listener: () => void): void;
 };
 
-export function createAvailability(): Availability {
+export function createReadiness(): Readiness {
   const listeners: (() => void)[] = [];
-  let state: Availability['state'] = 'starting';
+  let state: Readiness['state'] = 'starting';
   return {
     get state() {
       return state;

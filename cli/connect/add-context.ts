@@ -4,8 +4,8 @@ import type { CommandContext } from '../command-context.ts';
 import { usageError } from '../errors/failure.ts';
 import { canPrompt } from '../parse/confirm.ts';
 import { promptSecrets } from '../parse/secret-prompt.ts';
+import { baseUrl, checkToken, checkTrust } from './check-target.ts';
 import type { StoredContext } from './stored-contexts.ts';
-import { baseUrl, checkToken, checkTrust } from './target.ts';
 import { readTokenFile } from './token-file.ts';
 
 /**

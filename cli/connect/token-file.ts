@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { readSecretFile } from '../../lib/files/secret-file.ts';
 import { usageError } from '../errors/failure.ts';
-import type { Given } from './target.ts';
+import type { Given } from './check-target.ts';
 
 /**
  * @param file Its path (`-` for standard input) and the option that named it, such as `--token-file`.

@@ -16,7 +16,7 @@ import { checkHealth } from '../../lib/presentation/health.ts';
 import { createReading } from '../../lib/presentation/metric-reading.ts';
 import type { CommandContext } from '../command-context.ts';
 import { transportTo } from '../connect/connection.ts';
-import type { Target } from '../connect/target.ts';
+import type { Target } from '../connect/resolve-target.ts';
 import { coreTrust, gatewayRoleProblem } from '../serve/core-transport.ts';
 import { redisSource } from '../serve/redis-connection.ts';
 import type { Settings } from '../serve/setting-table.ts';

@@ -4,7 +4,7 @@ import { ViolationsSchema } from '@bufbuild/protovalidate/gen/buf/validate/valid
 import { Code, ConnectError } from '@connectrpc/connect';
 import { type ErrorDetail, ErrorDetailSchema } from '../../gen/hub/error/v1/error_pb.ts';
 import { listedBy, otherKind, secretKind } from '../completion/id-kinds.ts';
-import type { Target } from '../connect/target.ts';
+import type { Target } from '../connect/resolve-target.ts';
 import { type Given, innermostOf } from '../parse/field-names.ts';
 import type { ErrorContext, Failure, FieldError } from './error-document.ts';
 import { EXIT } from './failure.ts';

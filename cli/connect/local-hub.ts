@@ -1,0 +1,65 @@
+// Reads the files of a hub on this machine, in ./.hub or another data directory: its address, its certificate and
+// its admin token.
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { codeOf } from '../../lib/caught-error.ts';
+import { CliError, EXIT, usageError } from '../errors/failure.ts';
+import { baseUrl, type Given } from './check-target.ts';
+
+/** The address and the certificate in `hub.json`, which a running hub writes. */
+export async function readLocalHub(
+  dataDir: string,
+): Promise<{ server: string; certificate?: string | undefined } | undefined> {
+  const file = join(dataDir, 'hub.json');
+  const text = await readIfThere(file);
+  if (text === undefined) return undefined;
+  const broken = new CliError(
+    'data_dir',
+    EXIT.failed,
+    `${file} names no hub. Restart the hub, or give --server.`,
+  );
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    throw broken;
+  }
+  if (typeof content !== 'object' || content === null || !('rpc' in content)) throw broken;
+  if (typeof content.rpc !== 'string') throw broken;
+  const certificate =
+    'rpcCertificate' in content && typeof content.rpcCertificate === 'string'
+      ? content.rpcCertificate
+      : undefined;
+  return { server: baseUrl({ value: content.rpc, from: file }), certificate };
+}
+
+/** The admin token in `admin-token`, unchecked; undefined if there is none. */
+export async function readLocalToken(dataDir: string): Promise<Given | undefined> {
+  const file = join(dataDir, 'admin-token');
+  const token = await readIfThere(file);
+  return token === undefined ? undefined : { value: token, from: file };
+}
+
+/** The given directory has no running hub. */
+export function noHubIn({ value: dataDir, from }: Given): CliError {
+  if (!existsSync(dataDir)) return usageError(`${from}: there is no directory ${dataDir}.`);
+  const remedy =
+    'Start one there with `hubctl serve`, or choose another with --data-dir, --context or --server.';
+  return new CliError('hub_unreachable', EXIT.unreachable, `${from}: no hub runs on ${dataDir}. ${remedy}`);
+}
+
+async function readIfThere(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw new CliError(
+      'data_dir',
+      EXIT.failed,
+      `${file} cannot be read (${code}). Run hubctl as the hub's user, or give --server and --token-file.`,
+      { cause: error },
+    );
+  }
+}

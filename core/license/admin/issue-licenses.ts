@@ -21,7 +21,7 @@ import type { KeySecrets } from '../keys/open-key-secrets.ts';
 import { findApp } from './find-app.ts';
 import { FIRST_GENERATION, insertLicenses, type LicenseKeyRow, newLicense } from './insert-licenses.ts';
 import { type NewTerms, type RequestedTerms, resolveTerms } from './issue-terms.ts';
-import { readLicenses } from './read-licenses.ts';
+import { readLicenses } from './read-licenses-by-id.ts';
 
 /** The idempotency key of a caller, and the request as sent, without that key; a JSON value. */
 export type Repeatable = Pick<IdempotentRequest, 'key' | 'request'>;

@@ -12,8 +12,8 @@ import { inTransaction } from '../../storage/sql/transaction.ts';
 import { type License, LicenseSchema } from '../entities.ts';
 import { deriveLicenseKey, keyColumns } from '../keys/license-key.ts';
 import type { KeySecrets } from '../keys/open-key-secrets.ts';
+import { findLicense } from './find-licenses.ts';
 import type { Issued, Repeatable } from './issue-licenses.ts';
-import { findLicense } from './licenses.ts';
 
 export type LicenseKeysOptions = {
   readonly db: Database;

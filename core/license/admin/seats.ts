@@ -10,7 +10,7 @@ import type { Database } from '../../storage/database.ts';
 import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
 import { LicenseSchema, type Seat, SeatSchema } from '../entities.ts';
 import type { LicenseMetrics } from '../metrics.ts';
-import { findLicense } from './licenses.ts';
+import { findLicense } from './find-licenses.ts';
 
 export type SeatsOptions = {
   readonly db: Database;

@@ -1,6 +1,6 @@
 // The licenses of an order, with the keys that it issued.
 import { FIRST_GENERATION } from '../../license/admin/insert-licenses.ts';
-import { readLicenses } from '../../license/admin/read-licenses.ts';
+import { readLicenses } from '../../license/admin/read-licenses-by-id.ts';
 import { deriveLicenseKey } from '../../license/keys/license-key.ts';
 import type { KeySecrets } from '../../license/keys/open-key-secrets.ts';
 import type { Database } from '../../storage/database.ts';

@@ -4,7 +4,7 @@ import { findOrCreateCustomer } from '../../customer/inline-customer.ts';
 import { lockCustomerForShare } from '../../customer/lock-customer.ts';
 import { HubError } from '../../errors.ts';
 import { readLicense } from '../../license/admin/change/locked-license.ts';
-import { licenseUnknown } from '../../license/admin/licenses.ts';
+import { licenseUnknown } from '../../license/admin/find-licenses.ts';
 import type { Money } from '../../payment/money.ts';
 import type { Buyer, CatalogPurchase, PurchaseRequest, Quote } from '../../payment/sales.ts';
 import type { Database } from '../../storage/database.ts';

@@ -3,13 +3,13 @@ import type { PoolClient } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import { formatId } from '../../ids.ts';
 import { writeChange } from '../../license/admin/change/change-terms.ts';
-import { type LockedLicense, lockLicense } from '../../license/admin/change/locked-license.ts';
 import {
   type DecideState,
   reinstated,
   resumed,
   writeStateChange,
-} from '../../license/admin/change/state-changes.ts';
+} from '../../license/admin/change/decide-state-change.ts';
+import { type LockedLicense, lockLicense } from '../../license/admin/change/locked-license.ts';
 import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
 import {
   LICENSES_OF_ORDER,

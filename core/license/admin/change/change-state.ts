@@ -1,9 +1,8 @@
 // Suspends, resumes, revokes and reinstates licenses. If a license already has the state, nothing changes.
 import type { Actor } from '../../../access/caller.ts';
 import { inTransaction } from '../../../storage/sql/transaction.ts';
-import { findLicense } from '../licenses.ts';
+import { findLicense } from '../find-licenses.ts';
 import type { Changed, ChangeOptions } from './change-terms.ts';
-import { lockLicense } from './locked-license.ts';
 import {
   type DecideState,
   reinstated,
@@ -11,7 +10,8 @@ import {
   revoked,
   suspended,
   writeStateChange,
-} from './state-changes.ts';
+} from './decide-state-change.ts';
+import { lockLicense } from './locked-license.ts';
 
 type StateRequest = { readonly licenseId: string; readonly reason: string };
 

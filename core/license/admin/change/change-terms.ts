@@ -12,7 +12,7 @@ import { formatId, parseId } from '../../../ids.ts';
 import type { Database } from '../../../storage/database.ts';
 import { inTransaction } from '../../../storage/sql/transaction.ts';
 import type { License } from '../../entities.ts';
-import { findLicense, licenseUnknown } from '../licenses.ts';
+import { findLicense, licenseUnknown } from '../find-licenses.ts';
 import { type ChangeableTerms, type LockedLicense, lockLicense, writeTerms } from './locked-license.ts';
 
 export type ChangeOptions = { readonly db: Database; readonly clock: Clock };

@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from 'pg';
 import { parseId, type Uuid } from '../../../ids.ts';
 import { dateOf, epochMs } from '../../../storage/sql/epoch.ts';
 import type { Limits, Metadata } from '../../terms.ts';
-import { licenseUnknown } from '../licenses.ts';
+import { licenseUnknown } from '../find-licenses.ts';
 
 export type ChangeableTerms = {
   readonly customerId: string | null;

@@ -12,7 +12,7 @@ import {
 import type { License } from '../../entities.ts';
 import type { LicenseStateName } from '../../state.ts';
 import { findApp } from '../find-app.ts';
-import { readLicenses } from '../read-licenses.ts';
+import { readLicenses } from '../read-licenses-by-id.ts';
 import { ENDS_AT, selectInGrace, stateConditions } from './by-state.ts';
 import { chooseSource, isSelective, type SelectiveFilter } from './choose-source.ts';
 import type { Source } from './source.ts';

@@ -3,12 +3,12 @@ import { HubError } from '../errors.ts';
 import { findApp } from '../license/admin/find-app.ts';
 import { findOrder } from '../order/orders/find-order.ts';
 import type { Database } from '../storage/database.ts';
-import type { Compose } from './content/compose.ts';
+import type { Compose } from './content/compose-mail.ts';
 import { parseLanguage } from './content/language.ts';
-import { render } from './content/render.ts';
-import { sampleValues } from './content/sample.ts';
+import type { Content } from './content/placeholder-values.ts';
+import { render } from './content/render-mail.ts';
+import { sampleValues } from './content/sample-data.ts';
 import { type EffectiveTemplate, findTemplate, type TemplateRef } from './content/templates.ts';
-import type { Content } from './content/values.ts';
 
 export type Preview = {
   /** Slug. */

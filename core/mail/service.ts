@@ -4,6 +4,7 @@ import type { MailService } from '../../gen/hub/mail/v1/mail_service_pb.ts';
 import { actorOf } from '../access/caller.ts';
 import { HubError } from '../errors.ts';
 import type { Templates } from './content/templates.ts';
+import type { Mails } from './mail-admin.ts';
 import {
   mailKindFromProto,
   mailStateFromProto,
@@ -12,7 +13,6 @@ import {
   templateToProto,
 } from './messages.ts';
 import type { Previews } from './preview.ts';
-import type { Mails } from './queue/mails.ts';
 import type { createSendTest } from './test-mail.ts';
 
 export type MailServiceOptions = {

@@ -6,8 +6,8 @@ import { formatId } from '../ids.ts';
 import { findApp } from '../license/admin/find-app.ts';
 import type { Database } from '../storage/database.ts';
 import type { TemplateRef } from './content/templates.ts';
+import { mailNotConfigured } from './mail-admin.ts';
 import type { Previews } from './preview.ts';
-import { mailNotConfigured } from './queue/mails.ts';
 import { newMessageId } from './queue/queue-mails.ts';
 import type { Mailer } from './sending/mailer.ts';
 

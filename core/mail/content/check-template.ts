@@ -2,7 +2,7 @@
 import mustache from 'mustache';
 import { HubError } from '../../errors.ts';
 import type { MailKindName } from '../entities.ts';
-import { LICENSE_PLACEHOLDERS, PLACEHOLDERS, type TemplateTexts } from './values.ts';
+import { LICENSE_PLACEHOLDERS, PLACEHOLDERS, type TemplateTexts } from './placeholder-values.ts';
 
 const LICENSES = 'licenses';
 

@@ -9,10 +9,10 @@ import { formatId } from '../../ids.ts';
 import { findApp, lockApp } from '../../license/admin/find-app.ts';
 import type { Database } from '../../storage/database.ts';
 import { type MailKindName, type MailTemplate, MailTemplateSchema } from '../entities.ts';
-import { BUILT_IN } from './built-in.ts';
+import { BUILT_IN } from './built-in-templates.ts';
 import { checkTemplate } from './check-template.ts';
 import { DEFAULT_LANGUAGE, fallbacksOf, parseLanguage } from './language.ts';
-import type { TemplateTexts } from './values.ts';
+import type { TemplateTexts } from './placeholder-values.ts';
 
 /** A template of an app, or the built-in one. */
 export type EffectiveTemplate = TemplateTexts & {

@@ -6,11 +6,11 @@ import type { Task } from '../../../lib/metrics/tasks.ts';
 import type { Clock } from '../../clock.ts';
 import { formatId } from '../../ids.ts';
 import { isDatabaseUnavailable } from '../../storage/sql/transient-errors.ts';
-import type { Compose } from '../content/compose.ts';
+import type { Compose } from '../content/compose-mail.ts';
 import type { MailMetrics } from '../metrics.ts';
 import { MAX_CONNECTIONS, type Mailer, type SendResult } from '../sending/mailer.ts';
 import { retryDelayMs } from '../sending/retry-schedule.ts';
-import { type ClaimedMail, claimMails, type FinishedMail, finishMail, releaseMails } from './queue.ts';
+import { type ClaimedMail, claimMails, type FinishedMail, finishMail, releaseMails } from './claim-mails.ts';
 
 export type SenderOptions = {
   readonly pool: Pool;

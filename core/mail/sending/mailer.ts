@@ -9,7 +9,7 @@ import type {
 import { codeOf, messageOf } from '../../../lib/caught-error.ts';
 import { unlessAborted, withDeadline } from '../../../lib/net/deadline.ts';
 import type { Secret } from '../../secret.ts';
-import type { Content } from '../content/values.ts';
+import type { Content } from '../content/placeholder-values.ts';
 import { type Recipient, withoutRecipient } from './redact.ts';
 import { isMailAddress, type MailFrom, parseSmtpUrl } from './smtp-address.ts';
 

@@ -2,7 +2,7 @@
 import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { HubError } from '../../../../core/errors.ts';
-import { BUILT_IN } from '../../../../core/mail/content/built-in.ts';
+import { BUILT_IN } from '../../../../core/mail/content/built-in-templates.ts';
 import { checkTemplate } from '../../../../core/mail/content/check-template.ts';
 import { fallbacksOf } from '../../../../core/mail/content/language.ts';
 import { MailKind } from '../../../../gen/hub/mail/v1/mail_pb.ts';

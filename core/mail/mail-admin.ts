@@ -1,18 +1,18 @@
 // Lists mails, and sends them again.
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Actor } from '../../access/caller.ts';
-import { recordChangeNow } from '../../audit/record.ts';
-import type { Clock } from '../../clock.ts';
-import { HubError } from '../../errors.ts';
-import { parseId } from '../../ids.ts';
-import { findApp } from '../../license/admin/find-app.ts';
-import { findOrder } from '../../order/orders/find-order.ts';
-import type { Database } from '../../storage/database.ts';
-import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
-import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
-import { inTransaction } from '../../storage/sql/transaction.ts';
-import { type Mail, MailSchema, type MailStateName } from '../entities.ts';
-import { newMessageId } from './queue-mails.ts';
+import type { Actor } from '../access/caller.ts';
+import { recordChangeNow } from '../audit/record.ts';
+import type { Clock } from '../clock.ts';
+import { HubError } from '../errors.ts';
+import { parseId } from '../ids.ts';
+import { findApp } from '../license/admin/find-app.ts';
+import { findOrder } from '../order/orders/find-order.ts';
+import type { Database } from '../storage/database.ts';
+import { dateOf, epochMs } from '../storage/sql/epoch.ts';
+import { type Page, type PageRequest, readPage } from '../storage/sql/page.ts';
+import { inTransaction } from '../storage/sql/transaction.ts';
+import { type Mail, MailSchema, type MailStateName } from './entities.ts';
+import { newMessageId } from './queue/queue-mails.ts';
 
 export type MailFilter = {
   /** Slug. */

@@ -1,6 +1,6 @@
 // Sample data for previews and test mails.
 import type { MailKindName } from '../entities.ts';
-import type { Values } from './values.ts';
+import type { Values } from './placeholder-values.ts';
 
 const LICENSE_ID = 'lic_01k8e7qk3vf2tb5s0w9m4x6ydz';
 

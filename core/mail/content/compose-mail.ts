@@ -5,9 +5,9 @@ import type { LicenseWithKey } from '../../order/orders/issued-keys.ts';
 import { readOrder, type StoredOrder } from '../../order/orders/read-orders.ts';
 import type { Database } from '../../storage/database.ts';
 import type { MailKindName } from '../entities.ts';
-import { render } from './render.ts';
+import type { Content, Values } from './placeholder-values.ts';
+import { render } from './render-mail.ts';
 import { type EffectiveTemplate, findTemplate } from './templates.ts';
-import type { Content, Values } from './values.ts';
 
 export type ComposeOptions = {
   readonly db: Database;

@@ -1,6 +1,6 @@
 // Renders the subject and the bodies of a mail.
 import mustache from 'mustache';
-import type { Content, TemplateTexts, Values } from './values.ts';
+import type { Content, TemplateTexts, Values } from './placeholder-values.ts';
 
 const MAX_SUBJECT = 200;
 

@@ -1,6 +1,6 @@
 // The templates of apps that set none: English.
 import type { MailKindName } from '../entities.ts';
-import type { TemplateTexts } from './values.ts';
+import type { TemplateTexts } from './placeholder-values.ts';
 
 const GREETING =
   '{{#customerName}}Hello {{customerName}},{{/customerName}}{{^customerName}}Hello,{{/customerName}}';

@@ -6,7 +6,7 @@ import { readChainKey } from '../../core/audit/chain-key.ts';
 import { ChainStopped } from '../../core/audit/chain-stopped.ts';
 import { requireRecordedHead } from '../../core/audit/head.ts';
 import { readUnlinkedQueue } from '../../core/audit/unlinked-entries.ts';
-import { sealedFor as endpointSecretSealedFor } from '../../core/event/endpoint/secrets.ts';
+import { sealedFor as endpointSecretSealedFor } from '../../core/event/endpoint/endpoint-secrets.ts';
 import { formatId } from '../../core/ids.ts';
 import { keySecretSealedFor } from '../../core/license/keys/open-key-secrets.ts';
 import { sealedFor as signingKeySealedFor } from '../../core/license/keys/sign-license.ts';

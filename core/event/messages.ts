@@ -9,7 +9,7 @@ import {
 } from '../../gen/hub/event/v1/event_pb.ts';
 import { formatId } from '../ids.ts';
 import { isAccepted } from './delivery/attempt.ts';
-import type { DeliveryWithType, TestedDelivery } from './delivery/deliveries.ts';
+import type { DeliveryWithType, TestedDelivery } from './delivery/delivery-admin.ts';
 import type { DeliveryStateName, Endpoint } from './entities.ts';
 import type { EventWithData, StoredEvent } from './stream/events.ts';
 import { kindOf, OBJECT_KINDS } from './types.ts';

@@ -7,10 +7,10 @@ import type {
 } from '../../gen/hub/event/v1/event_service_pb.ts';
 import { actorOf, scopeOf } from '../access/caller.ts';
 import type { Clock } from '../clock.ts';
-import type { createDeliveries } from './delivery/deliveries.ts';
-import type { Endpoints } from './endpoint/endpoints.ts';
+import type { createDeliveries } from './delivery/delivery-admin.ts';
+import type { EndpointSettings } from './endpoint/check-settings.ts';
+import type { Endpoints } from './endpoint/endpoint-admin.ts';
 import type { ReadScopeNames } from './endpoint/scope-names.ts';
-import type { EndpointSettings } from './endpoint/settings.ts';
 import type { Endpoint } from './entities.ts';
 import {
   deliveryStateFromProto,

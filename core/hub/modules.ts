@@ -15,7 +15,7 @@ import { systemClock } from '../clock.ts';
 import { createCustomerReader } from '../customer/event-objects.ts';
 import { CUSTOMER_SECRETS, createCustomerModule } from '../customer/module.ts';
 import { createOpenEntries } from '../customer/personal-data.ts';
-import { ENDPOINT_SECRETS } from '../event/endpoint/secrets.ts';
+import { ENDPOINT_SECRETS } from '../event/endpoint/endpoint-secrets.ts';
 import { createEventModule } from '../event/module.ts';
 import { createLicenseModule } from '../license/module.ts';
 import { createMailModule } from '../mail/module.ts';

@@ -3,7 +3,7 @@ import { globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { DISABLE_AFTER_MS, RETRY_AFTER_MS } from '../../core/event/delivery/retry-schedule.ts';
-import { MAX_ENDPOINTS } from '../../core/event/endpoint/statements.ts';
+import { MAX_ENDPOINTS } from '../../core/event/endpoint/write-endpoints.ts';
 import { EVENT_TYPES } from '../../lib/presentation/event-types.ts';
 import { ROOT, readPage } from './markdown.ts';
 

@@ -1,9 +1,9 @@
 // Makes one attempt to deliver an event, and decides the next state of the delivery.
 import type { Clock } from '../../clock.ts';
-import type { EndpointSecrets } from '../endpoint/secrets.ts';
+import type { EndpointSecrets } from '../endpoint/endpoint-secrets.ts';
 import type { EventMetrics } from '../metrics.ts';
+import type { ClaimedDelivery, DueEndpoint, FinishedDelivery } from './claim-deliveries.ts';
 import { webhookId } from './payload.ts';
-import type { ClaimedDelivery, DueEndpoint, FinishedDelivery } from './queue.ts';
 import { DISABLE_AFTER_MS, retryDelayMs } from './retry-schedule.ts';
 import type { SendResult, WebhookSender } from './send.ts';
 import { signatureHeaders } from './signature.ts';

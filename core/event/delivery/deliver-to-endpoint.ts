@@ -10,7 +10,7 @@ import {
   type FinishedDelivery,
   readEndpoint,
   releaseClaims,
-} from './queue.ts';
+} from './claim-deliveries.ts';
 
 export type DeliverOptions = AttemptOptions & {
   readonly pool: Pool;

@@ -4,7 +4,6 @@ import type { Logger } from 'pino';
 import type { Task } from '../../../lib/metrics/tasks.ts';
 import { formatId } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
-import { type DeliverOptions, deliverToEndpoint } from './deliver-to-endpoint.ts';
 import {
   areHeld,
   type ClaimedDelivery,
@@ -12,7 +11,8 @@ import {
   type FinishedDelivery,
   findDueEndpoints,
   finishDeliveries,
-} from './queue.ts';
+} from './claim-deliveries.ts';
+import { type DeliverOptions, deliverToEndpoint } from './deliver-to-endpoint.ts';
 
 export type DispatcherOptions = Omit<DeliverOptions, 'finish' | 'isHeld' | 'isStopped'> & {
   /** Aborts attempts in progress. */

@@ -1,7 +1,7 @@
 // Formats the bodies of deliveries.
 import { formatId } from '../../ids.ts';
 import { type ObjectReaders, objectRef, readObjects } from '../objects.ts';
-import type { ClaimedDelivery } from './queue.ts';
+import type { ClaimedDelivery } from './claim-deliveries.ts';
 
 /** The object of an event as JSON. Null if it no longer exists. */
 export type Data = Readonly<Record<string, unknown>> | null;

@@ -14,8 +14,8 @@ import type { Disabling } from '../delivery/attempt.ts';
 import { type Endpoint, EndpointSchema } from '../entities.ts';
 import { recordEvent } from '../outbox.ts';
 import type { BetweenEvents } from '../stream/sequencer.ts';
-import type { EndpointSecrets } from './secrets.ts';
-import { checkSettings, type EndpointSettings } from './settings.ts';
+import { checkSettings, type EndpointSettings } from './check-settings.ts';
+import type { EndpointSecrets } from './endpoint-secrets.ts';
 import {
   checkEndpointCount,
   deletePending,
@@ -28,7 +28,7 @@ import {
   updateEndpoint,
   writeDisabled,
   writeSecret,
-} from './statements.ts';
+} from './write-endpoints.ts';
 
 export type EndpointsOptions = {
   readonly db: Database;

@@ -9,8 +9,8 @@ import { newUuid, type Uuid } from '../../ids.ts';
 import type { Database } from '../../storage/database.ts';
 import { MAX_WALK, type Page, type PageRequest, readWalkedPage } from '../../storage/sql/page.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
-import { findEndpoint } from '../endpoint/endpoints.ts';
-import type { EndpointSecrets } from '../endpoint/secrets.ts';
+import { findEndpoint } from '../endpoint/endpoint-admin.ts';
+import type { EndpointSecrets } from '../endpoint/endpoint-secrets.ts';
 import {
   type Delivery,
   DeliverySchema,

@@ -12,7 +12,7 @@ import { formatId } from '../ids.ts';
 import { moneyToProto } from '../payment/messages.ts';
 import type { OrderStateName } from './entities.ts';
 import { grantToProto } from './offers/grant.ts';
-import type { VersionedOffer } from './offers/offers.ts';
+import type { VersionedOffer } from './offers/offer-admin.ts';
 import { pricesToProto } from './offers/prices.ts';
 import type { OrderLicense } from './orders/order-licenses.ts';
 import type { StoredOrder } from './orders/read-orders.ts';

@@ -5,7 +5,7 @@ import type { OfferTerms } from '../../gen/hub/order/v1/order_pb.ts';
 import { actorOf } from '../access/caller.ts';
 import { HubError } from '../errors.ts';
 import { offerToProto } from './messages.ts';
-import type { ChangedOffer, Offers } from './offers/offers.ts';
+import type { ChangedOffer, Offers } from './offers/offer-admin.ts';
 
 export function createOfferService(offers: Offers): ServiceImpl<typeof OfferService> {
   const toReply = ({ changed, ...offer }: ChangedOffer) => ({ offer: offerToProto(offer), changed });

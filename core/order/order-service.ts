@@ -8,7 +8,7 @@ import { readTimestamp } from '../timestamp.ts';
 import type { createGetClaimedOrder } from './claims/claimed-order.ts';
 import { orderStateFromProto, orderStateToProto, orderToProto } from './messages.ts';
 import { pricesToProto } from './offers/prices.ts';
-import type { Orders } from './orders/orders.ts';
+import type { Orders } from './orders/order-admin.ts';
 import type { BuyOffer, GetOfferPage } from './purchases/page-purchases.ts';
 
 export type OrderServiceOptions = {

@@ -6,8 +6,8 @@ import type { createCreateSession } from '../../payment/sessions/create.ts';
 import type { createSessions } from '../../payment/sessions/queries.ts';
 import type { ClaimTokens } from '../claims/claim-tokens.ts';
 import { offerUnknown } from '../offers/find-offer.ts';
+import type { Offers } from '../offers/offer-admin.ts';
 import { formatOfferRef } from '../offers/offer-ref.ts';
-import type { Offers } from '../offers/offers.ts';
 import type { Prices } from '../offers/prices.ts';
 
 export type OfferPage = {

@@ -11,8 +11,8 @@ import type { Database } from '../../storage/database.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
 import { grantOnLicense } from '../fulfillment/grant-on-license.ts';
 import { findOfferOfPrice } from '../offers/catalog-prices.ts';
+import type { Offers, VersionedOffer } from '../offers/offer-admin.ts';
 import { formatOfferRef } from '../offers/offer-ref.ts';
-import type { Offers, VersionedOffer } from '../offers/offers.ts';
 import { amountOf } from '../offers/prices.ts';
 
 export type QuoteOptions = {

@@ -14,7 +14,7 @@ import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts
 import { type Offer, OfferSchema, type OfferVersion, OfferVersionSchema } from '../entities.ts';
 import { findOffer } from './find-offer.ts';
 import { formatOfferRef } from './offer-ref.ts';
-import { checkSameGrant, checkTerms, factsOf, isSameTerms, type Terms, termsOf } from './terms.ts';
+import { checkSameGrant, checkTerms, factsOf, isSameTerms, type Terms, termsOf } from './offer-terms.ts';
 
 export type OffersOptions = {
   readonly db: Database;

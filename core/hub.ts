@@ -2,7 +2,7 @@
 import type { Transport } from '@connectrpc/connect';
 import { collectAll } from '../lib/metrics/metrics.ts';
 import { createTasks } from '../lib/metrics/tasks.ts';
-import { coalesce } from '../lib/net/coalesce.ts';
+import { coalesce } from '../lib/net/share-read.ts';
 import type { HubConfig, HubParts } from './hub/config.ts';
 import { wireDatabase } from './hub/database.ts';
 import { wireModules } from './hub/modules.ts';

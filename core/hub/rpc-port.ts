@@ -8,9 +8,9 @@ import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
 import type { Family } from '../../lib/metrics/family.ts';
 import type { Metrics } from '../../lib/metrics/metrics.ts';
 import { createConnectionCap } from '../../lib/net/client-limits.ts';
-import { coalesce } from '../../lib/net/coalesce.ts';
 import { createLimitRefusals } from '../../lib/net/limit-metrics.ts';
 import type { Readiness } from '../../lib/net/readiness.ts';
+import { coalesce } from '../../lib/net/share-read.ts';
 import { traceServedRpcs } from '../../lib/tracing/spans.ts';
 import { type Authenticate, createAuthenticate } from '../access/authenticate.ts';
 import {

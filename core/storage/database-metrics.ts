@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import type { GaugeSpec, Metrics, Reading } from '../../lib/metrics/metrics.ts';
-import { coalesce } from '../../lib/net/coalesce.ts';
+import { coalesce } from '../../lib/net/share-read.ts';
 import { inTransaction } from './sql/transaction.ts';
 
 /** Metrics that a module reads from its tables, by statements whose cost does not grow with the tables. */

@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { Counter } from 'prom-client';
 import { RateLimiterRes } from 'rate-limiter-flexible';
-import { throttle } from '../../lib/net/throttle.ts';
+import { throttle } from '../../lib/net/throttle-log.ts';
 import { type Problem, rateLimited } from '../problem.ts';
 import type { RateName } from '../routes/routes.ts';
 import { overloaded } from '../rpc-problem.ts';

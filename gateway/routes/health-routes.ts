@@ -1,7 +1,7 @@
 // Serves the health probes: liveness of the process and readiness of the hub.
 import { createClient, type Transport } from '@connectrpc/connect';
 import { Health, HealthCheckResponse_ServingStatus } from '../../gen/grpc/health/v1/health_pb.ts';
-import { coalesce } from '../../lib/net/coalesce.ts';
+import { coalesce } from '../../lib/net/share-read.ts';
 import { unavailable } from '../rpc-problem.ts';
 import type { Operation } from './operation.ts';
 import type { Route, RouteResponse } from './routes.ts';

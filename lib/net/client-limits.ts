@@ -4,7 +4,7 @@ import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'no
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { clientKey } from './proxies.ts';
-import { throttle } from './throttle.ts';
+import { throttle } from './throttle-log.ts';
 
 type Request = IncomingMessage | Http2ServerRequest;
 type Response = ServerResponse | Http2ServerResponse;

@@ -12,7 +12,7 @@ import {
 } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
 import type { Logger } from 'pino';
-import { throttle } from '../net/throttle.ts';
+import { throttle } from '../net/throttle-log.ts';
 import { createContextManager } from './context-manager.ts';
 import { switchTracing } from './spans.ts';
 

@@ -1,7 +1,7 @@
 // Claims the due deliveries of one endpoint, and attempts each once.
 import { isDeepStrictEqual } from 'node:util';
 import type { Pool } from 'pg';
-import { coalesce } from '../../../lib/net/coalesce.ts';
+import { coalesce } from '../../../lib/net/share-read.ts';
 import { type AttemptOptions, attemptDelivery, type Disabling, reasonToDisable } from './attempt.ts';
 import {
   type ClaimedDelivery,

@@ -1,7 +1,7 @@
 // Streams events after a cursor. The cursor is the number of the last event that the stream has read.
 import { setTimeout } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import { coalesce } from '../../../lib/net/coalesce.ts';
+import { coalesce } from '../../../lib/net/share-read.ts';
 import { HubError } from '../../errors.ts';
 import {
   type EventFilter,

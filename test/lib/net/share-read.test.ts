@@ -1,6 +1,6 @@
 // How often something is looked at on behalf of many.
 import { expect } from 'chai';
-import { coalesce } from '../../../lib/net/coalesce.ts';
+import { coalesce } from '../../../lib/net/share-read.ts';
 import { until } from '../../support/until.ts';
 
 describe('a coalesced read', () => {

@@ -10,6 +10,7 @@ import type { Database } from '../storage/database.ts';
 import type { Figures } from '../storage/database-metrics.ts';
 import type { SealedColumn } from '../storage/secrets/reseal.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
+import { createAuditService } from './audit-service.ts';
 import { beginFirstChain } from './begin-chain.ts';
 import { AUDIT_KEY } from './chain-key.ts';
 import type { AuditEntry } from './entities.ts';
@@ -19,7 +20,6 @@ import { startLinkTask } from './link-task.ts';
 import { createLinker } from './linker.ts';
 import { auditMetrics } from './metrics.ts';
 import { createAuditPruneGuard } from './prune-guard.ts';
-import { createAuditService } from './service.ts';
 
 export type AuditModuleOptions = {
   readonly db: Database;

@@ -6,10 +6,10 @@ import { type ServiceEntry, serve } from '../service-entry.ts';
 import type { Database } from '../storage/database.ts';
 import type { SealedColumn } from '../storage/secrets/reseal.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
+import { createCustomerService } from './customer-service.ts';
 import { createCustomers } from './customers.ts';
 import { createErase, type ErasePersonalData } from './erase.ts';
 import { CUSTOMER_KEYS } from './personal-data.ts';
-import { createCustomerService } from './service.ts';
 
 export type CustomerModuleOptions = {
   readonly db: Database;

@@ -26,7 +26,6 @@ import { createLimitProfiles } from './admin/limit-profiles.ts';
 import { createSigningKeyAdmin } from './admin/rotate-signing-keys.ts';
 import { createFindApp } from './admin/scope-lookup.ts';
 import { createSeats } from './admin/seats.ts';
-import { createLicenseAdminService } from './admin-service.ts';
 import { createLicenseReaders } from './event-objects.ts';
 import { createExpiryEvents } from './expiry-events.ts';
 import { createImportLicenses } from './import/import-licenses.ts';
@@ -35,8 +34,9 @@ import { createImportPepper } from './keys/import-pepper.ts';
 import { createKeySecrets, type KeySecrets, keySecretSealedFor } from './keys/open-key-secrets.ts';
 import { createPublishedKeys } from './keys/public-keys.ts';
 import { createSigningKeyCache, sealedFor } from './keys/sign-license.ts';
+import { createLicenseAdminService } from './license-admin-service.ts';
+import { createLicenseService } from './license-service.ts';
 import { createLicenseMetrics } from './metrics.ts';
-import { createLicenseService } from './service.ts';
 import { licenseTableMetrics } from './table-metrics.ts';
 
 export type LicenseModuleOptions = {

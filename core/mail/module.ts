@@ -14,13 +14,13 @@ import type { Figures } from '../storage/database-metrics.ts';
 import { createCompose } from './content/compose-mail.ts';
 import { createTemplates } from './content/templates.ts';
 import { createMails } from './mail-admin.ts';
+import { createMailService } from './mail-service.ts';
 import { createMailMetrics, mailTableMetrics } from './metrics.ts';
 import { createPreviews } from './preview.ts';
 import { createQueueMails } from './queue/queue-mails.ts';
 import { type Sender, startSender } from './queue/sender.ts';
 import { createFindMailOwner } from './scope-lookup.ts';
 import { createMailer, type MailConfig } from './sending/mailer.ts';
-import { createMailService } from './service.ts';
 import { createSendTest } from './test-mail.ts';
 
 export type MailModuleOptions = {

@@ -31,8 +31,6 @@ export type EventServiceOptions = {
   readonly clock: Clock;
 };
 
-const KEEP_HOURS = 24;
-
 export function createEventService(options: EventServiceOptions): ServiceImpl<typeof EventService> {
   const { endpoints, deliveries, events, watchEvents, readScopeNames, clock } = options;
   const show = async (endpoint: Endpoint) => ({
@@ -72,7 +70,7 @@ export function createEventService(options: EventServiceOptions): ServiceImpl<ty
       return {};
     },
 
-    async rotateEndpointSecret({ endpointId, keepHours = KEEP_HOURS }, context) {
+    async rotateEndpointSecret({ endpointId, keepHours }, context) {
       const { endpoint, secret } = await endpoints.rotateSecret(endpointId, keepHours, actorOf(context));
       return { ...(await show(endpoint)), secret: secret.reveal() };
     },

@@ -30,6 +30,8 @@ const EXPIRIES: readonly Expiry[] = [
   },
 ];
 const BATCH = 1_000;
+/** How often the hub looks for due events. */
+export const EXPIRY_EVERY_MS = 30_000;
 
 /**
  * Creates the function that records the due events. A lock on the mark lets one hub at a time record them.

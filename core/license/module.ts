@@ -27,7 +27,7 @@ import { createSigningKeyAdmin } from './admin/rotate-signing-keys.ts';
 import { createFindApp } from './admin/scope-lookup.ts';
 import { createSeats } from './admin/seats.ts';
 import { createLicenseReaders } from './event-objects.ts';
-import { createExpiryEvents } from './expiry-events.ts';
+import { createExpiryEvents, EXPIRY_EVERY_MS } from './expiry-events.ts';
 import { createImportLicenses } from './import/import-licenses.ts';
 import { createHashTypedKey } from './keys/hash-typed-key.ts';
 import { createImportPepper } from './keys/import-pepper.ts';
@@ -47,8 +47,6 @@ export type LicenseModuleOptions = {
   readonly metrics: Metrics;
   readonly tasks: ReturnType<typeof createTasks>;
 };
-
-const EXPIRY_EVERY_MS = 30_000;
 
 export type LicenseModule = {
   readonly services: readonly ServiceEntry[];

@@ -39,6 +39,8 @@ export type EndpointsOptions = {
 };
 
 const HOUR_MS = 3_600_000;
+/** How long deliveries are signed with a replaced secret too. */
+const DEFAULT_KEEP_HOURS = 24;
 
 export type Endpoints = ReturnType<typeof createEndpoints>;
 
@@ -122,12 +124,20 @@ export function createEndpoints(options: EndpointsOptions) {
       if (id !== undefined) await deletePending(db.pool, id);
     },
 
-    /** Replaces the secret, and signs with both for `keepHours`. @throws HubError `endpoint_unknown` */
-    async rotateSecret(endpointId: string, keepHours: number, actor: Actor): Promise<EndpointWithSecret> {
+    /**
+     * Replaces the secret, and signs with both for `keepHours`; undefined means a day.
+     * @throws HubError `endpoint_unknown`
+     */
+    async rotateSecret(
+      endpointId: string,
+      keepHours: number | undefined,
+      actor: Actor,
+    ): Promise<EndpointWithSecret> {
       const id = parseId('whe', endpointId);
       const { secret, sealed } = secrets.create(id ?? '');
       await change(options, endpointId, actor, async (client, locked, now) => {
-        const until = keepHours === 0 ? null : new Date(now.getTime() + keepHours * HOUR_MS);
+        const hours = keepHours ?? DEFAULT_KEEP_HOURS;
+        const until = hours === 0 ? null : new Date(now.getTime() + hours * HOUR_MS);
         await writeSecret(client, locked, { sealed, keepPreviousUntil: until });
         const after = { previousSecretUntil: until?.toISOString() ?? null };
         return { action: 'endpoint.rotate_secret', before: {}, after };

@@ -15,7 +15,7 @@ import { readTimestamp } from '../../timestamp.ts';
 import { licenseToProto, limitsFromProto } from '../messages.ts';
 import type { createIssueLicenses, IssueRequest } from './issue-licenses.ts';
 import type { createKeySecretAdmin, ListedKeySecret } from './key-secrets.ts';
-import type { createLicenseKeys } from './license-keys.ts';
+import type { createLicenseKeys } from './show-or-replace-key.ts';
 
 export type IssueAndKeyRpcsOptions = {
   readonly issueLicenses: ReturnType<typeof createIssueLicenses>;

@@ -11,7 +11,7 @@ import { listen, urlOf } from './rpc/server/listener.ts';
 import { openTls } from './rpc/server/tls.ts';
 import { Secret } from './secret.ts';
 import { type DataDir, openDataDir } from './storage/data-dir.ts';
-import { loadKeyRing } from './storage/secrets/key-ring.ts';
+import { loadKeyRing } from './storage/secrets/load-key-ring.ts';
 
 export type Hub = {
   /** Calls the services in this process, as the gateway does. */

@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import { takeBackup } from '../../core/backup/take-backup.ts';
 import { systemClock } from '../../core/clock.ts';
 import { openDataDir } from '../../core/storage/data-dir.ts';
-import { existingKeys } from '../../core/storage/secrets/key-ring.ts';
+import { existingKeys } from '../../core/storage/secrets/load-key-ring.ts';
 import { withDraft } from '../../lib/files/draft-file.ts';
 import { type CliError, usageError } from '../errors/failure.ts';
 import type { Interruption } from '../interrupt/interruption.ts';

@@ -8,7 +8,7 @@ import { createClient } from '@connectrpc/connect';
 import { openRedis } from '../../core/storage/redis/open-redis.ts';
 import { describeRedis } from '../../core/storage/redis/redis-address.ts';
 import { isRefusal, probeRedis } from '../../core/storage/redis/redis-health.ts';
-import { loadMasterKeyFile, readMasterKeys } from '../../core/storage/secrets/master-key.ts';
+import { loadMasterKeyFile, readMasterKeys } from '../../core/storage/secrets/key-ring-file.ts';
 import { AccessService } from '../../gen/hub/access/v1/access_service_pb.ts';
 import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
 import { codeOf, messageOf } from '../../lib/caught-error.ts';

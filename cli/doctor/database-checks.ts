@@ -15,8 +15,8 @@ import { sealedFor as credentialsSealedFor } from '../../core/payment/slots/prov
 import type { Database } from '../../core/storage/database.ts';
 import { migrationStatus } from '../../core/storage/schema/migrate.ts';
 import { findIncompatible } from '../../core/storage/schema/newer-schema.ts';
-import { checkKeyRing } from '../../core/storage/secrets/key-ring.ts';
-import type { MasterKey } from '../../core/storage/secrets/master-key.ts';
+import type { MasterKey } from '../../core/storage/secrets/key-ring-file.ts';
+import { checkKeyRing } from '../../core/storage/secrets/load-key-ring.ts';
 import { createSealer } from '../../core/storage/secrets/sealing.ts';
 import { messageOf } from '../../lib/caught-error.ts';
 import { withLocalDatabase } from '../backup/local-database.ts';

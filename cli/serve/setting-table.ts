@@ -4,7 +4,7 @@ import { parseMailFrom, parseSmtpUrl } from '../../core/mail/sending/smtp-addres
 import { Secret } from '../../core/secret.ts';
 import { schemaName } from '../../core/storage/connection/database-address.ts';
 import { parseRedisAddress } from '../../core/storage/redis/redis-address.ts';
-import { readMasterKeys } from '../../core/storage/secrets/master-key.ts';
+import { readMasterKeys } from '../../core/storage/secrets/key-ring-file.ts';
 import { MAX_POINTS } from '../../gateway/limits/max-points.ts';
 import { parseOrigins } from '../../gateway/server/cors.ts';
 import { parseTrustedProxies } from '../../lib/net/proxies.ts';

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import tar, { type Header } from 'tar-stream';
-import { type MasterKey, readMasterKeys } from '../storage/secrets/master-key.ts';
+import { type MasterKey, readMasterKeys } from '../storage/secrets/key-ring-file.ts';
 import {
   bytesOf,
   countedRows,

@@ -14,7 +14,7 @@ import type { DataDir } from '../storage/data-dir.ts';
 import type { Database } from '../storage/database.ts';
 import { knownMigrations } from '../storage/schema/migrate.ts';
 import { makePartitions } from '../storage/schema/partitions.ts';
-import { checkKeyRing, installKeyRing, type MasterKeySource } from '../storage/secrets/key-ring.ts';
+import { checkKeyRing, installKeyRing, type MasterKeySource } from '../storage/secrets/load-key-ring.ts';
 import { commitAndConfirm, NotCommitted, UnknownOutcome } from './commit.ts';
 import { openCopyConnection } from './copy-connection.ts';
 import { loadTable, makePartitionsFor, requireFitting, setSequences } from './load-tables.ts';

@@ -10,7 +10,7 @@ import type { ReadConsoleFile } from '../rpc/endpoints/console.ts';
 import type { TlsFiles } from '../rpc/server/tls.ts';
 import type { Secret } from '../secret.ts';
 import type { DatabaseAddress } from '../storage/connection/database-address.ts';
-import type { MasterKeySource } from '../storage/secrets/key-ring.ts';
+import type { MasterKeySource } from '../storage/secrets/load-key-ring.ts';
 
 export type HubConfig = {
   /** The hub's own version. */

@@ -21,8 +21,8 @@ import { ownPostgres } from '../storage/embedded-postgres/supervise.ts';
 import { storageEntities } from '../storage/schema/entities.ts';
 import { requireKnownSchema } from '../storage/schema/newer-schema.ts';
 import { keepPartitions } from '../storage/schema/partitions.ts';
-import { claimDatabase } from '../storage/secrets/key-ring.ts';
-import type { MasterKey } from '../storage/secrets/master-key.ts';
+import type { MasterKey } from '../storage/secrets/key-ring-file.ts';
+import { claimDatabase } from '../storage/secrets/load-key-ring.ts';
 import { startSharedClock } from '../storage/shared-clock.ts';
 import type { HubConfig } from './config.ts';
 

@@ -42,7 +42,7 @@ import type { TlsSource } from '../rpc/server/tls.ts';
 import { type ServiceEntry, serve } from '../service-entry.ts';
 import { takesWrites } from '../storage/database.ts';
 import { createSchemaWatch } from '../storage/schema/newer-schema.ts';
-import type { MasterKey } from '../storage/secrets/master-key.ts';
+import type { MasterKey } from '../storage/secrets/key-ring-file.ts';
 import type { HubConfig } from './config.ts';
 import { type OpenedDatabase, secondsOf } from './database.ts';
 import type { Modules } from './modules.ts';

@@ -5,7 +5,7 @@ import { clone, type DescMethod, type Message, toBinary } from '@bufbuild/protob
 import type { Interceptor } from '@connectrpc/connect';
 import { callerKey } from '../access/caller.ts';
 import type { Scope } from '../access/entities.ts';
-import type { MasterKey } from '../storage/secrets/master-key.ts';
+import type { MasterKey } from '../storage/secrets/key-ring-file.ts';
 import { createSealer } from '../storage/secrets/sealing.ts';
 import { pageTokenInvalid } from '../storage/sql/page.ts';
 

@@ -9,7 +9,7 @@ import { restoreBackup, verifyBackup } from '../../core/backup/restore-backup.ts
 import { takeBackup } from '../../core/backup/take-backup.ts';
 import { systemClock } from '../../core/clock.ts';
 import { openDataDir } from '../../core/storage/data-dir.ts';
-import { loadMasterKeyFile } from '../../core/storage/secrets/master-key.ts';
+import { loadMasterKeyFile } from '../../core/storage/secrets/key-ring-file.ts';
 import { type BackupEntry, packBackup, unpackBackup } from '../support/hub/backup-file.ts';
 import { discard, makeDataDir } from '../support/hub/data-dir.ts';
 import { startHub } from '../support/hub/hub.ts';

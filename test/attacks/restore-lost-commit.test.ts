@@ -10,7 +10,7 @@ import { takeBackup } from '../../core/backup/take-backup.ts';
 import { systemClock } from '../../core/clock.ts';
 import { openDataDir } from '../../core/storage/data-dir.ts';
 import { migrateUp } from '../../core/storage/schema/migrate.ts';
-import { loadMasterKeyFile, type MasterKey } from '../../core/storage/secrets/master-key.ts';
+import { loadMasterKeyFile, type MasterKey } from '../../core/storage/secrets/key-ring-file.ts';
 import { discard, makeDataDir } from '../support/hub/data-dir.ts';
 import { startHub } from '../support/hub/hub.ts';
 import { createApp } from '../support/hub/license.ts';

@@ -1,6 +1,6 @@
 // Sealing: authenticated encryption of the secrets in the database.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import type { MasterKey } from './master-key.ts';
+import type { MasterKey } from './key-ring-file.ts';
 
 /**
  * `about` names the secret (`signing_key:<uuid>`) and is authenticated, so that a sealed value cannot be

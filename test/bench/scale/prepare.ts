@@ -8,7 +8,7 @@ import { runHub } from '../../../cli/serve/run-hub.ts';
 import { readSettings } from '../../../cli/serve/settings.ts';
 import { readChainKey } from '../../../core/audit/chain-key.ts';
 import { openDataDir } from '../../../core/storage/data-dir.ts';
-import { loadKeyRing } from '../../../core/storage/secrets/key-ring.ts';
+import { loadKeyRing } from '../../../core/storage/secrets/load-key-ring.ts';
 import { createSealer } from '../../../core/storage/secrets/sealing.ts';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';

@@ -14,7 +14,7 @@ import {
   createMasterKeyFile,
   loadMasterKeyFile,
   type MasterKey,
-} from '../../../core/storage/secrets/master-key.ts';
+} from '../../../core/storage/secrets/key-ring-file.ts';
 import { withDraft } from '../../../lib/files/draft-file.ts';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
 import { startHub } from '../../support/hub/hub.ts';

@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { newServiceToken } from '../../../core/access/token-format.ts';
 import { sealedFor } from '../../../core/license/keys/sign-license.ts';
 import { openDataDir } from '../../../core/storage/data-dir.ts';
-import { loadKeyRing } from '../../../core/storage/secrets/key-ring.ts';
+import { loadKeyRing } from '../../../core/storage/secrets/load-key-ring.ts';
 import { createSealer } from '../../../core/storage/secrets/sealing.ts';
 import { LicenseService } from '../../../gen/hub/license/v1/license_service_pb.ts';
 import { startHub, type TestHub, transportTo } from '../../support/hub/hub.ts';

@@ -10,7 +10,7 @@ import { restoreBackup } from '../../../core/backup/restore-backup.ts';
 import { takeBackup } from '../../../core/backup/take-backup.ts';
 import { systemClock } from '../../../core/clock.ts';
 import { openDataDir } from '../../../core/storage/data-dir.ts';
-import { loadMasterKeyFile, readMasterKeys } from '../../../core/storage/secrets/master-key.ts';
+import { loadMasterKeyFile, readMasterKeys } from '../../../core/storage/secrets/key-ring-file.ts';
 import { createSealer } from '../../../core/storage/secrets/sealing.ts';
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';

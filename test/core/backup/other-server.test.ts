@@ -8,7 +8,7 @@ import { takeBackup } from '../../../core/backup/take-backup.ts';
 import { systemClock } from '../../../core/clock.ts';
 import { openDataDir } from '../../../core/storage/data-dir.ts';
 import { listPartitions } from '../../../core/storage/schema/partitions.ts';
-import { loadMasterKeyFile } from '../../../core/storage/secrets/master-key.ts';
+import { loadMasterKeyFile } from '../../../core/storage/secrets/key-ring-file.ts';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
 import { startHub } from '../../support/hub/hub.ts';
 import { issueLicense } from '../../support/hub/license.ts';

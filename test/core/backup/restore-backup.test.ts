@@ -14,7 +14,7 @@ import { systemClock } from '../../../core/clock.ts';
 import { newUuid } from '../../../core/ids.ts';
 import { openDataDir } from '../../../core/storage/data-dir.ts';
 import { knownMigrations, migrateUp } from '../../../core/storage/schema/migrate.ts';
-import { loadMasterKeyFile, type MasterKey } from '../../../core/storage/secrets/master-key.ts';
+import { loadMasterKeyFile, type MasterKey } from '../../../core/storage/secrets/key-ring-file.ts';
 import { createSealer } from '../../../core/storage/secrets/sealing.ts';
 import { fencedBlocks, readPage } from '../../docs/markdown.ts';
 import { openBackup } from '../../support/hub/backup-file.ts';

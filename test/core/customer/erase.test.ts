@@ -8,7 +8,7 @@ import { expect } from 'chai';
 import pg from 'pg';
 import { takeBackup } from '../../../core/backup/take-backup.ts';
 import { systemClock } from '../../../core/clock.ts';
-import { loadMasterKeyFile } from '../../../core/storage/secrets/master-key.ts';
+import { loadMasterKeyFile } from '../../../core/storage/secrets/key-ring-file.ts';
 import { AuditService } from '../../../gen/hub/access/v1/audit_service_pb.ts';
 import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
 import { LicenseState } from '../../../gen/hub/license/v1/license_pb.ts';

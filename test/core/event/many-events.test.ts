@@ -7,7 +7,7 @@ import { restoreBackup } from '../../../core/backup/restore-backup.ts';
 import { takeBackup } from '../../../core/backup/take-backup.ts';
 import { systemClock } from '../../../core/clock.ts';
 import { openDataDir } from '../../../core/storage/data-dir.ts';
-import { loadMasterKeyFile } from '../../../core/storage/secrets/master-key.ts';
+import { loadMasterKeyFile } from '../../../core/storage/secrets/key-ring-file.ts';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
 import { createApp, issueLicense } from '../../support/hub/license.ts';

@@ -32,7 +32,7 @@ import { createValidationInterceptor } from '../../../core/rpc/interceptors/vali
 import { serve } from '../../../core/service-entry.ts';
 import type { Database } from '../../../core/storage/database.ts';
 import { migrateUp } from '../../../core/storage/schema/migrate.ts';
-import { type MasterKey, readMasterKeys } from '../../../core/storage/secrets/master-key.ts';
+import { type MasterKey, readMasterKeys } from '../../../core/storage/secrets/key-ring-file.ts';
 import type { SealedColumn } from '../../../core/storage/secrets/reseal.ts';
 import { createSealer, type Sealer } from '../../../core/storage/secrets/sealing.ts';
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';

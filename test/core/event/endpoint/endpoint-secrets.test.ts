@@ -7,7 +7,11 @@ import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { takeBackup } from '../../../../core/backup/take-backup.ts';
 import { systemClock } from '../../../../core/clock.ts';
-import { formatKeyRing, loadMasterKeyFile, newKeyRing } from '../../../../core/storage/secrets/master-key.ts';
+import {
+  formatKeyRing,
+  loadMasterKeyFile,
+  newKeyRing,
+} from '../../../../core/storage/secrets/key-ring-file.ts';
 import { AuditService } from '../../../../gen/hub/access/v1/audit_service_pb.ts';
 import { PaymentAdminService } from '../../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { unpackBackup } from '../../../support/hub/backup-file.ts';

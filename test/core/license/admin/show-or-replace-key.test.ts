@@ -17,7 +17,7 @@ import {
 } from '../../../../core/license/keys/license-key.ts';
 import { keySecretSealedFor } from '../../../../core/license/keys/open-key-secrets.ts';
 import { openDataDir } from '../../../../core/storage/data-dir.ts';
-import { loadMasterKeyFile, type MasterKey } from '../../../../core/storage/secrets/master-key.ts';
+import { loadMasterKeyFile, type MasterKey } from '../../../../core/storage/secrets/key-ring-file.ts';
 import { createSealer } from '../../../../core/storage/secrets/sealing.ts';
 import { PaymentAdminService } from '../../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { dumpOf } from '../../../support/hub/canaries.ts';

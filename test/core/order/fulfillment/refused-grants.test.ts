@@ -10,7 +10,7 @@ import { takeBack } from '../../../../core/order/refunds/take-back.ts';
 import { createPaymentMetrics } from '../../../../core/payment/metrics.ts';
 import { createSettle } from '../../../../core/payment/settlement/settle.ts';
 import type { Database } from '../../../../core/storage/database.ts';
-import { loadMasterKeyFile } from '../../../../core/storage/secrets/master-key.ts';
+import { loadMasterKeyFile } from '../../../../core/storage/secrets/key-ring-file.ts';
 import { createSealer } from '../../../../core/storage/secrets/sealing.ts';
 import { type Order, OrderState } from '../../../../gen/hub/order/v1/order_pb.ts';
 import { createMetrics } from '../../../../lib/metrics/metrics.ts';

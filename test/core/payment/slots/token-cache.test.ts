@@ -9,7 +9,7 @@ import type { GrantedToken, TokenCache } from '../../../../core/payment/provider
 import { createTokenCache, GRANT_LEASE_MS } from '../../../../core/payment/slots/token-cache.ts';
 import type { Database } from '../../../../core/storage/database.ts';
 import { migrateUp } from '../../../../core/storage/schema/migrate.ts';
-import { readMasterKeys } from '../../../../core/storage/secrets/master-key.ts';
+import { readMasterKeys } from '../../../../core/storage/secrets/key-ring-file.ts';
 import { createSealer } from '../../../../core/storage/secrets/sealing.ts';
 import { createMigratedDatabase } from '../../../support/postgres/databases.ts';
 import { until } from '../../../support/until.ts';

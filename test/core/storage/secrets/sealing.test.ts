@@ -2,7 +2,7 @@
 
 import { createSecretKey } from 'node:crypto';
 import { expect } from 'chai';
-import { type MasterKey, readMasterKeys } from '../../../../core/storage/secrets/master-key.ts';
+import { type MasterKey, readMasterKeys } from '../../../../core/storage/secrets/key-ring-file.ts';
 import { createSealer } from '../../../../core/storage/secrets/sealing.ts';
 
 const ABOUT = 'signing_key:0198c0de-0000-7000-8000-000000000001';

@@ -7,8 +7,8 @@ import { expect } from 'chai';
 import { Pool } from 'pg';
 import { Secret } from '../../../../core/secret.ts';
 import { openDataDir } from '../../../../core/storage/data-dir.ts';
-import { claimDatabase, loadKeyRing } from '../../../../core/storage/secrets/key-ring.ts';
-import { type MasterKey, readMasterKeys } from '../../../../core/storage/secrets/master-key.ts';
+import { type MasterKey, readMasterKeys } from '../../../../core/storage/secrets/key-ring-file.ts';
+import { claimDatabase, loadKeyRing } from '../../../../core/storage/secrets/load-key-ring.ts';
 import { createDatabase } from '../../../support/postgres/databases.ts';
 import { until } from '../../../support/until.ts';
 

@@ -9,7 +9,7 @@ import type { Clock } from '../../clock.ts';
 import type { Secret } from '../../secret.ts';
 import type { DataDir } from '../data-dir.ts';
 import { inTransaction } from '../sql/transaction.ts';
-import { createMasterKeyFile, loadMasterKeyFile, type MasterKey, readMasterKeys } from './master-key.ts';
+import { createMasterKeyFile, loadMasterKeyFile, type MasterKey, readMasterKeys } from './key-ring-file.ts';
 
 export type MasterKeySource = {
   /** The keys themselves, as HUB_MASTER_KEY gives them. */

@@ -9,7 +9,7 @@ import {
   createMasterKeyFile,
   loadMasterKeyFile,
   readMasterKeys,
-} from '../../../../core/storage/secrets/master-key.ts';
+} from '../../../../core/storage/secrets/key-ring-file.ts';
 
 const BYTES = Buffer.from(Array.from({ length: 32 }, (_, index) => 255 - index));
 const OTHER = Buffer.alloc(32, 0xfb);

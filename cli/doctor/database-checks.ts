@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isNewLog } from '../../core/audit/begin-chain.ts';
 import { readChainKey } from '../../core/audit/chain-key.ts';
 import { ChainStopped } from '../../core/audit/chain-stopped.ts';
-import { requireRecordedHead } from '../../core/audit/head.ts';
+import { requireRecordedHead } from '../../core/audit/recorded-head.ts';
 import { readUnlinkedQueue } from '../../core/audit/unlinked-entries.ts';
 import { sealedFor as endpointSecretSealedFor } from '../../core/event/endpoint/endpoint-secrets.ts';
 import { formatId } from '../../core/ids.ts';

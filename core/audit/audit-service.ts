@@ -17,7 +17,7 @@ import type { ActorKind, AuditEntry, Facts } from './entities.ts';
 import { exportEntries, type LinkedEntry } from './export-entries.ts';
 import type { HeadMonitor } from './head-monitor.ts';
 import { listEntries } from './list-entries.ts';
-import { verifyAuditLog } from './verify.ts';
+import { verifyAuditLog } from './verify-audit-log.ts';
 import type { Break } from './walk-chain.ts';
 
 export type AuditServiceOptions = {

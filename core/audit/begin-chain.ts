@@ -6,8 +6,8 @@ import { inTransaction } from '../storage/sql/transaction.ts';
 import { beginOf, type ChainHead, type ChainOptions, formatHead, lockChain, readHead } from './chain.ts';
 import { readChainKey, replaceChainKey } from './chain-key.ts';
 import { ChainStopped } from './chain-stopped.ts';
-import { requireRecordedHead, writeHead } from './head.ts';
 import { recordChangeNow } from './record.ts';
+import { requireRecordedHead, writeHead } from './recorded-head.ts';
 
 /**
  * Creates the key and the head of the chain if the log is new: nothing was ever recorded in this database,

@@ -86,7 +86,7 @@ const AuditHeadSchema = defineEntity({
     id: p.smallint().primary().autoincrement(false),
     seq: p.bigint(),
     hash: p.blob(),
-    /** MAC with the key of the chain: see head.ts. */
+    /** MAC with the key of the chain: see recorded-head.ts. */
     mac: p.blob(),
     /** Id of that key. */
     keyId: p.uuid(),

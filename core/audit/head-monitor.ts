@@ -3,8 +3,8 @@ import type { Logger } from 'pino';
 import { readAnchors } from './anchors.ts';
 import { type ChainHead, type ChainOptions, formatHead, readHash } from './chain.ts';
 import { type ChainKey, readChainKey } from './chain-key.ts';
-import { requireRecordedHead } from './head.ts';
 import type { HeadFile } from './head-file.ts';
+import { requireRecordedHead } from './recorded-head.ts';
 
 export type HeadMonitor = {
   /** The last head that this hub has seen. */

@@ -16,8 +16,8 @@ import { AUDIT_KEY } from './chain-key.ts';
 import type { AuditEntry } from './entities.ts';
 import type { HeadFile } from './head-file.ts';
 import { createHeadMonitor } from './head-monitor.ts';
+import { createLinker } from './link-entries.ts';
 import { startLinkTask } from './link-task.ts';
-import { createLinker } from './linker.ts';
 import { auditMetrics } from './metrics.ts';
 import { createAuditPruneGuard } from './prune-guard.ts';
 

@@ -6,7 +6,7 @@ import type { PruneGuard } from '../retention/prune.ts';
 import { anchorChain } from './anchors.ts';
 import type { ChainOptions } from './chain.ts';
 import { ignoreChainStopped } from './chain-stopped.ts';
-import { findBreakBelow } from './verify.ts';
+import { findBreakBelow } from './verify-audit-log.ts';
 import type { Break } from './walk-chain.ts';
 
 /** @param link Links all committed entries. */

@@ -19,7 +19,8 @@ const OLDEST = `
   cross join lateral (select at from audit_entry e where e.id = u.entry_id offset 0) e`;
 
 /**
- * Columns `count` and `sinceMs`. Uses audit_unlinked_pkey and audit_entry_pkey; for `offset 0` see linker.ts.
+ * Columns `count` and `sinceMs`. Uses audit_unlinked_pkey and audit_entry_pkey; for `offset 0` see
+ * link-entries.ts.
  */
 export const QUEUE_COLUMNS = `
   (select count(*) from (select from audit_unlinked limit ${MAX_COUNTED}) queued)::float8 as count,

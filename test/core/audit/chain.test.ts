@@ -16,10 +16,10 @@ import {
 import { AUDIT_KEY, readChainKey } from '../../../core/audit/chain-key.ts';
 import { type HeadFile, openHeadFile } from '../../../core/audit/head-file.ts';
 import { createHeadMonitor } from '../../../core/audit/head-monitor.ts';
+import { createLinker, linkEntries } from '../../../core/audit/link-entries.ts';
 import { type LinkTask, startLinkTask } from '../../../core/audit/link-task.ts';
-import { createLinker, linkEntries } from '../../../core/audit/linker.ts';
 import { recordChangeNow } from '../../../core/audit/record.ts';
-import { verifyAuditLog } from '../../../core/audit/verify.ts';
+import { verifyAuditLog } from '../../../core/audit/verify-audit-log.ts';
 import { openHubDatabase } from '../../../core/hub/database.ts';
 import { formatId, newUuid } from '../../../core/ids.ts';
 import type { Database } from '../../../core/storage/database.ts';

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { beginFirstChain } from '../../../core/audit/begin-chain.ts';
 import { beginOf, type ChainOptions, readHead } from '../../../core/audit/chain.ts';
 import { exportEntries, type LinkedEntry } from '../../../core/audit/export-entries.ts';
-import { linkEntries } from '../../../core/audit/linker.ts';
+import { linkEntries } from '../../../core/audit/link-entries.ts';
 import { createAuditPruneGuard } from '../../../core/audit/prune-guard.ts';
 import { openHubDatabase } from '../../../core/hub/database.ts';
 import { checkNoneUnprocessed } from '../../../core/payment/callbacks/prune-guard.ts';

@@ -3,7 +3,7 @@
 import { inTransaction } from '../storage/sql/transaction.ts';
 import { type ChainedEntry, type ChainOptions, ENTRY_COLUMNS, linkHash, lockChain } from './chain.ts';
 import { readChainKey } from './chain-key.ts';
-import { endOfChain, writeHead } from './head.ts';
+import { endOfChain, writeHead } from './recorded-head.ts';
 
 const BATCH = 500;
 

@@ -2,7 +2,7 @@
 import { beginOf, type ChainHead, type ChainOptions } from './chain.ts';
 import { readChainKey } from './chain-key.ts';
 import { ChainStopped } from './chain-stopped.ts';
-import { requireRecordedHead } from './head.ts';
+import { requireRecordedHead } from './recorded-head.ts';
 import { findUnlinked, readUnlinkedQueue, type UnlinkedQueue } from './unlinked-entries.ts';
 import { type Break, walkChain } from './walk-chain.ts';
 

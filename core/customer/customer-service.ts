@@ -2,8 +2,8 @@
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { CustomerService } from '../../gen/hub/customer/v1/customer_service_pb.ts';
 import { actorOf } from '../access/caller.ts';
-import type { createCustomers } from './customers.ts';
-import type { createErase } from './erase.ts';
+import type { createCustomers } from './customer-admin.ts';
+import type { createErase } from './erase-customer.ts';
 import type { PersonalData } from './lock-customer.ts';
 import { customerToProto } from './messages.ts';
 import { applyMask } from './update-mask.ts';

@@ -1,6 +1,6 @@
 // Reads customers as the objects of events.
 import { CustomerSchema as CustomerMessage } from '../../gen/hub/customer/v1/customer_pb.ts';
-import { type ObjectReaders, showObject } from '../event/objects.ts';
+import { type ObjectReaders, showObject } from '../event/read-objects.ts';
 import type { Database } from '../storage/database.ts';
 import { CustomerSchema } from './entities.ts';
 import { customerToProto } from './messages.ts';

@@ -6,9 +6,9 @@ import { type ServiceEntry, serve } from '../service-entry.ts';
 import type { Database } from '../storage/database.ts';
 import type { SealedColumn } from '../storage/secrets/reseal.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
+import { createCustomers } from './customer-admin.ts';
 import { createCustomerService } from './customer-service.ts';
-import { createCustomers } from './customers.ts';
-import { createErase, type ErasePersonalData } from './erase.ts';
+import { createErase, type ErasePersonalData } from './erase-customer.ts';
 import { CUSTOMER_KEYS } from './personal-data.ts';
 
 export type CustomerModuleOptions = {

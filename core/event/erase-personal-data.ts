@@ -1,6 +1,6 @@
 // Erases the personal data of a customer from events and deliveries. The events then show the current
 // objects.
-import type { ErasePersonalData } from '../customer/erase.ts';
+import type { ErasePersonalData } from '../customer/erase-customer.ts';
 import { takeLock } from '../storage/hub-lock.ts';
 
 /**

@@ -4,7 +4,7 @@ import {
   SeatSchema as SeatMessage,
 } from '../../gen/hub/license/v1/license_pb.ts';
 import type { Clock } from '../clock.ts';
-import { type ObjectReaders, showObject } from '../event/objects.ts';
+import { type ObjectReaders, showObject } from '../event/read-objects.ts';
 import type { Database } from '../storage/database.ts';
 import { readLicenses } from './admin/read-licenses-by-id.ts';
 import { SeatSchema } from './entities.ts';

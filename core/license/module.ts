@@ -6,7 +6,7 @@ import type { Metrics } from '../../lib/metrics/metrics.ts';
 import type { createTasks } from '../../lib/metrics/tasks.ts';
 import type { FindOwner } from '../access/scope.ts';
 import type { Clock } from '../clock.ts';
-import type { ObjectReaders } from '../event/objects.ts';
+import type { ObjectReaders } from '../event/read-objects.ts';
 import { repeatTask } from '../repeated-task.ts';
 import { type ServiceEntry, serve } from '../service-entry.ts';
 import type { Database } from '../storage/database.ts';

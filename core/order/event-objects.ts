@@ -1,7 +1,7 @@
 // Reads the orders of events.
 import type { Pool } from 'pg';
 import { OrderSchema } from '../../gen/hub/order/v1/order_pb.ts';
-import { type ObjectReaders, showObject } from '../event/objects.ts';
+import { type ObjectReaders, showObject } from '../event/read-objects.ts';
 import { orderToProto } from './messages.ts';
 import { readOrders } from './orders/read-orders.ts';
 

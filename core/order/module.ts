@@ -3,7 +3,7 @@ import { OfferService } from '../../gen/hub/order/v1/offer_service_pb.ts';
 import { OrderService } from '../../gen/hub/order/v1/order_service_pb.ts';
 import type { FindOwner } from '../access/scope.ts';
 import type { Clock } from '../clock.ts';
-import type { ObjectReaders } from '../event/objects.ts';
+import type { ObjectReaders } from '../event/read-objects.ts';
 import type { KeySecrets } from '../license/keys/open-key-secrets.ts';
 import type { PaymentModule } from '../payment/module.ts';
 import type { Sales } from '../payment/sales.ts';

@@ -1,6 +1,6 @@
 // Erases what charge sessions, refunds, callbacks and provider calls contain about a customer. Money stays.
 import type { PoolClient } from 'pg';
-import type { ErasedCustomer, ErasePersonalData } from '../customer/erase.ts';
+import type { ErasedCustomer, ErasePersonalData } from '../customer/erase-customer.ts';
 import { QUEUE } from './callbacks/job-queue.ts';
 import { DRIVERS } from './providers/registry.ts';
 

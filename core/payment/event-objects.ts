@@ -4,7 +4,7 @@ import {
   ChargeSessionSchema as SessionMessage,
 } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { RefundSchema as RefundMessage } from '../../gen/hub/payment/v1/refund_pb.ts';
-import { type ObjectReaders, showObject } from '../event/objects.ts';
+import { type ObjectReaders, showObject } from '../event/read-objects.ts';
 import type { Database } from '../storage/database.ts';
 import { CallbackSchema, ChargeSessionSchema, RefundSchema } from './entities.ts';
 import { callbackToProto } from './messages.ts';

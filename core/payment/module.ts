@@ -1,8 +1,8 @@
 // The payment module: callbacks, sessions, verification, settlement, slots, fees and usage.
 import type { PoolClient } from 'pg';
 import type { FindOwner } from '../access/scope.ts';
-import type { ErasePersonalData } from '../customer/erase.ts';
-import type { ObjectReaders } from '../event/objects.ts';
+import type { ErasePersonalData } from '../customer/erase-customer.ts';
+import type { ObjectReaders } from '../event/read-objects.ts';
 import type { ServiceEntry } from '../service-entry.ts';
 import type { Figures } from '../storage/database-metrics.ts';
 import { backlogMetrics } from './backlog-metrics.ts';

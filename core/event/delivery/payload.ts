@@ -1,6 +1,6 @@
 // Formats the bodies of deliveries.
 import { formatId } from '../../ids.ts';
-import { type ObjectReaders, objectRef, readObjects } from '../objects.ts';
+import { type ObjectReaders, objectRef, readObjects } from '../read-objects.ts';
 import type { ClaimedDelivery } from './claim-deliveries.ts';
 
 /** The object of an event as JSON. Null if it no longer exists. */

@@ -12,7 +12,7 @@ import {
   type Walked,
 } from '../../storage/sql/page.ts';
 import type { Data } from '../delivery/payload.ts';
-import { type ObjectReaders, objectRef, readObjects } from '../objects.ts';
+import { type ObjectReaders, objectRef, readObjects } from '../read-objects.ts';
 import { OBJECT_KINDS, type ObjectKind, typesOf } from '../types.ts';
 
 export type StoredEvent = {

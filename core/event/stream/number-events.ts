@@ -6,7 +6,7 @@
 import type { PoolClient } from 'pg';
 import { newUuid } from '../../ids.ts';
 import { readSubscriptions, type Subscription, subscribers } from '../endpoint/subscriptions.ts';
-import { type ObjectReaders, objectRef, readObjects } from '../objects.ts';
+import { type ObjectReaders, objectRef, readObjects } from '../read-objects.ts';
 
 export type Numbered = {
   /** The number of numbered events. */

@@ -9,7 +9,7 @@ import type { SerialQueue } from '../../serial-queue.ts';
 import { takeLock, tryLock } from '../../storage/hub-lock.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import type { EventMetrics } from '../metrics.ts';
-import type { ObjectReaders } from '../objects.ts';
+import type { ObjectReaders } from '../read-objects.ts';
 import { type Numbered, numberEvents } from './number-events.ts';
 import { createOutboxFloor, type Snapshot } from './outbox-floor.ts';
 

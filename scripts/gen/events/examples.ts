@@ -1,7 +1,7 @@
 // Example objects of events. A test compares their members with those of real events.
 import type { DescMessage, JsonObject, MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { showObject } from '../../../core/event/objects.ts';
+import { showObject } from '../../../core/event/read-objects.ts';
 import { CustomerSchema } from '../../../gen/hub/customer/v1/customer_pb.ts';
 import { EndpointSchema } from '../../../gen/hub/event/v1/event_pb.ts';
 import { LicenseSchema, LicenseState, SeatSchema } from '../../../gen/hub/license/v1/license_pb.ts';

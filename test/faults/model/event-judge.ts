@@ -1,5 +1,5 @@
 // Judges events and webhooks after random steps: by the tables, the audit log, and the objects as operators see them.
-import { showObject } from '../../../core/event/objects.ts';
+import { showObject } from '../../../core/event/read-objects.ts';
 import { CustomerSchema } from '../../../gen/hub/customer/v1/customer_pb.ts';
 import type { Event } from '../../../gen/hub/event/v1/event_pb.ts';
 import { LicenseSchema, SeatSchema } from '../../../gen/hub/license/v1/license_pb.ts';

@@ -1,7 +1,7 @@
 import { ConnectError, createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import pg from 'pg';
-import type { ObjectReaders } from '../../../../core/event/objects.ts';
+import type { ObjectReaders } from '../../../../core/event/read-objects.ts';
 import { createEvents } from '../../../../core/event/stream/events.ts';
 import { createWatchEvents } from '../../../../core/event/stream/watch-events.ts';
 import { newUuid } from '../../../../core/ids.ts';

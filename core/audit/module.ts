@@ -5,7 +5,7 @@ import type { Metrics } from '../../lib/metrics/metrics.ts';
 import type { Task } from '../../lib/metrics/tasks.ts';
 import type { Clock } from '../clock.ts';
 import type { PruneGuard } from '../retention/prune.ts';
-import { type ServiceEntry, serve } from '../service-entry.ts';
+import { type ServiceEntry, serve } from '../service-implementation.ts';
 import type { Database } from '../storage/database.ts';
 import type { Figures } from '../storage/database-metrics.ts';
 import type { SealedColumn } from '../storage/secrets/reseal.ts';

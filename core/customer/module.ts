@@ -2,7 +2,7 @@
 import { CustomerService } from '../../gen/hub/customer/v1/customer_service_pb.ts';
 import type { Clock } from '../clock.ts';
 import type { SerialQueue } from '../serial-queue.ts';
-import { type ServiceEntry, serve } from '../service-entry.ts';
+import { type ServiceEntry, serve } from '../service-implementation.ts';
 import type { Database } from '../storage/database.ts';
 import type { SealedColumn } from '../storage/secrets/reseal.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';

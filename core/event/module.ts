@@ -8,7 +8,7 @@ import type { Clock } from '../clock.ts';
 import type { ErasePersonalData } from '../customer/erase-customer.ts';
 import { formatId } from '../ids.ts';
 import { createSerialQueue, type SerialQueue } from '../serial-queue.ts';
-import { type ServiceEntry, serve } from '../service-entry.ts';
+import { type ServiceEntry, serve } from '../service-implementation.ts';
 import type { Database } from '../storage/database.ts';
 import type { Figures } from '../storage/database-metrics.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';

@@ -24,7 +24,7 @@ import { createPaymentModule } from '../payment/module.ts';
 import { createPrune } from '../retention/prune.ts';
 import { createRetentionService } from '../retention/retention-service.ts';
 import { createMetricsService } from '../rpc/endpoints/metrics-service.ts';
-import { type ServiceEntry, serve } from '../service-entry.ts';
+import { type ServiceEntry, serve } from '../service-implementation.ts';
 import { type Figures, measureDatabase } from '../storage/database-metrics.ts';
 import { partitionMetrics } from '../storage/schema/partition-metrics.ts';
 import { createSealer, type Sealer } from '../storage/secrets/sealing.ts';

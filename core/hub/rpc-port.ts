@@ -39,7 +39,7 @@ import type { Handler } from '../rpc/server/handler.ts';
 import type { Listener } from '../rpc/server/listener.ts';
 import { createRpcListener } from '../rpc/server/server.ts';
 import type { TlsSource } from '../rpc/server/tls.ts';
-import { type ServiceEntry, serve } from '../service-entry.ts';
+import { type ServiceEntry, serve } from '../service-implementation.ts';
 import { takesWrites } from '../storage/database.ts';
 import { createSchemaWatch } from '../storage/schema/newer-schema.ts';
 import type { MasterKey } from '../storage/secrets/key-ring-file.ts';

@@ -8,7 +8,7 @@ import type { FindOwner } from '../access/scope.ts';
 import type { Clock } from '../clock.ts';
 import type { ObjectReaders } from '../event/read-objects.ts';
 import { repeatTask } from '../repeated-task.ts';
-import { type ServiceEntry, serve } from '../service-entry.ts';
+import { type ServiceEntry, serve } from '../service-implementation.ts';
 import type { Database } from '../storage/database.ts';
 import type { Figures } from '../storage/database-metrics.ts';
 import type { SealedColumn } from '../storage/secrets/reseal.ts';

@@ -8,7 +8,7 @@ import type { Clock } from '../clock.ts';
 import type { KeySecrets } from '../license/keys/open-key-secrets.ts';
 import type { QueueMails } from '../order/fulfillment/grant-purchases.ts';
 import { createReadIssuedKeys } from '../order/orders/issued-keys.ts';
-import { type ServiceEntry, serve } from '../service-entry.ts';
+import { type ServiceEntry, serve } from '../service-implementation.ts';
 import type { Database } from '../storage/database.ts';
 import type { Figures } from '../storage/database-metrics.ts';
 import { createCompose } from './content/compose-mail.ts';

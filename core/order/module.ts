@@ -7,7 +7,7 @@ import type { ObjectReaders } from '../event/read-objects.ts';
 import type { KeySecrets } from '../license/keys/open-key-secrets.ts';
 import type { PaymentModule } from '../payment/module.ts';
 import type { Sales } from '../payment/sales.ts';
-import { type ServiceEntry, serve } from '../service-entry.ts';
+import { type ServiceEntry, serve } from '../service-implementation.ts';
 import type { Database } from '../storage/database.ts';
 import type { Figures } from '../storage/database-metrics.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';

@@ -3,7 +3,7 @@ import type { PoolClient } from 'pg';
 import type { FindOwner } from '../access/scope.ts';
 import type { ErasePersonalData } from '../customer/erase-customer.ts';
 import type { ObjectReaders } from '../event/read-objects.ts';
-import type { ServiceEntry } from '../service-entry.ts';
+import type { ServiceEntry } from '../service-implementation.ts';
 import type { Figures } from '../storage/database-metrics.ts';
 import { backlogMetrics } from './backlog-metrics.ts';
 import { checkNoneUnprocessed } from './callbacks/prune-guard.ts';

@@ -1,6 +1,6 @@
 // Wires the requests for refunds, and the sweep that checks their states.
 import { RefundService } from '../../gen/hub/payment/v1/refund_service_pb.ts';
-import { type ServiceEntry, serve } from '../service-entry.ts';
+import { type ServiceEntry, serve } from '../service-implementation.ts';
 import { DAY_MS, type PaymentContext, RETRY_DELAY_MAX_MS } from './options.ts';
 import { createRefunds } from './refunds/admin.ts';
 import { createCreateRefund } from './refunds/create-refund.ts';

@@ -2,7 +2,7 @@
 import { CallbackService } from '../../gen/hub/payment/v1/callback_service_pb.ts';
 import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
-import { type ServiceEntry, serve } from '../service-entry.ts';
+import { type ServiceEntry, serve } from '../service-implementation.ts';
 import { createPaymentAdminService } from './admin-service.ts';
 import { createCallbacks } from './callbacks/admin.ts';
 import { createReplayCallback } from './callbacks/replay.ts';

@@ -11,7 +11,7 @@ import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import * as v1 from '../../../gen/grpc/reflection/v1/reflection_pb.ts';
 import * as v1alpha from '../../../gen/grpc/reflection/v1alpha/reflection_pb.ts';
-import { type ServiceEntry, serve } from '../../service-entry.ts';
+import { type ServiceEntry, serve } from '../../service-implementation.ts';
 
 export function createReflectionServices(described: readonly DescService[]): ServiceEntry[] {
   const services = [...described, v1.ServerReflection, v1alpha.ServerReflection];

@@ -18,7 +18,7 @@ import {
   type UnaryResponse,
 } from '@connectrpc/connect';
 import { type Caller, callerKey, requestIdKey } from '../../access/caller.ts';
-import type { ServiceEntry } from '../../service-entry.ts';
+import type { ServiceEntry } from '../../service-implementation.ts';
 
 export type InProcessTransportOptions = {
   readonly services: readonly ServiceEntry[];

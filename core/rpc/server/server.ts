@@ -4,7 +4,7 @@ import { createConnectRouter, type HandlerContext, type Interceptor } from '@con
 import type { UniversalHandler } from '@connectrpc/connect/protocol';
 import type { ConnectionCap } from '../../../lib/net/client-limits.ts';
 import { accessRule } from '../../access/authorize.ts';
-import type { ServiceEntry } from '../../service-entry.ts';
+import type { ServiceEntry } from '../../service-implementation.ts';
 import { createBodyMemory } from '../body/body-memory.ts';
 import { COMPRESSIONS } from '../body/decompression.ts';
 import { jsonTextOf } from '../body/json-text.ts';

@@ -29,7 +29,7 @@ import { createErrorInterceptor } from '../../../core/rpc/interceptors/domain-er
 import { createRpcMetrics } from '../../../core/rpc/interceptors/metrics.ts';
 import { createRequestLog } from '../../../core/rpc/interceptors/request-log.ts';
 import { createValidationInterceptor } from '../../../core/rpc/interceptors/validation.ts';
-import { serve } from '../../../core/service-entry.ts';
+import { serve } from '../../../core/service-implementation.ts';
 import type { Database } from '../../../core/storage/database.ts';
 import { migrateUp } from '../../../core/storage/schema/migrate.ts';
 import { type MasterKey, readMasterKeys } from '../../../core/storage/secrets/key-ring-file.ts';

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { createHealthService } from '../../../../core/rpc/endpoints/health.ts';
 import { listen, urlOf } from '../../../../core/rpc/server/listener.ts';
 import { createRpcListener } from '../../../../core/rpc/server/server.ts';
-import { serve } from '../../../../core/service-entry.ts';
+import { serve } from '../../../../core/service-implementation.ts';
 import {
   Health,
   HealthCheckResponse_ServingStatus as ServingStatus,

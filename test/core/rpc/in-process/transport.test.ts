@@ -3,7 +3,7 @@ import { Code, createClient, type Transport } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { callerKey, requestIdKey } from '../../../../core/access/caller.ts';
 import { createInProcessTransport } from '../../../../core/rpc/in-process/transport.ts';
-import { serve } from '../../../../core/service-entry.ts';
+import { serve } from '../../../../core/service-implementation.ts';
 import { Health } from '../../../../gen/grpc/health/v1/health_pb.ts';
 import { AccessService } from '../../../../gen/hub/access/v1/access_service_pb.ts';
 import { LicenseService } from '../../../../gen/hub/license/v1/license_service_pb.ts';

@@ -9,7 +9,7 @@ import { createInProcessTransport } from '../../../../core/rpc/in-process/transp
 import { createErrorInterceptor } from '../../../../core/rpc/interceptors/domain-errors.ts';
 import { listen, urlOf } from '../../../../core/rpc/server/listener.ts';
 import { createRpcListener } from '../../../../core/rpc/server/server.ts';
-import { serve } from '../../../../core/service-entry.ts';
+import { serve } from '../../../../core/service-implementation.ts';
 import { Health, HealthCheckResponse_ServingStatus } from '../../../../gen/grpc/health/v1/health_pb.ts';
 import { AccessService } from '../../../../gen/hub/access/v1/access_service_pb.ts';
 import { ErrorDetailSchema } from '../../../../gen/hub/error/v1/error_pb.ts';

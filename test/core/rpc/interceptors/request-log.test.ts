@@ -8,7 +8,7 @@ import { createRpcMetrics } from '../../../../core/rpc/interceptors/metrics.ts';
 import { createRequestLog } from '../../../../core/rpc/interceptors/request-log.ts';
 import { listen, urlOf } from '../../../../core/rpc/server/listener.ts';
 import { createRpcListener } from '../../../../core/rpc/server/server.ts';
-import { serve } from '../../../../core/service-entry.ts';
+import { serve } from '../../../../core/service-implementation.ts';
 import { Health } from '../../../../gen/grpc/health/v1/health_pb.ts';
 import { createMetrics } from '../../../../lib/metrics/metrics.ts';
 import { until } from '../../../support/until.ts';

@@ -8,7 +8,7 @@ import { createReflectionServices } from '../../../../core/rpc/endpoints/reflect
 import { PUBLIC_CALLS, STREAMS } from '../../../../core/rpc/server/call-limits.ts';
 import { listen, urlOf } from '../../../../core/rpc/server/listener.ts';
 import { createRpcListener } from '../../../../core/rpc/server/server.ts';
-import { serve } from '../../../../core/service-entry.ts';
+import { serve } from '../../../../core/service-implementation.ts';
 import {
   Health,
   HealthCheckResponse_ServingStatus as Status,

@@ -13,7 +13,7 @@ import { createErrorInterceptor } from '../../../../core/rpc/interceptors/domain
 import { createConcurrencyLimit } from '../../../../core/rpc/server/concurrency-limit.ts';
 import { listen, urlOf } from '../../../../core/rpc/server/listener.ts';
 import { createRpcListener } from '../../../../core/rpc/server/server.ts';
-import { serve } from '../../../../core/service-entry.ts';
+import { serve } from '../../../../core/service-implementation.ts';
 import { Health } from '../../../../gen/grpc/health/v1/health_pb.ts';
 import { ErrorDetailSchema } from '../../../../gen/hub/error/v1/error_pb.ts';
 import { LicenseService } from '../../../../gen/hub/license/v1/license_service_pb.ts';

@@ -72,8 +72,9 @@ export function fieldProblem(field: string, detail: string): Problem {
   return new Problem('invalid_request', `${field}: ${detail}`, { errors: [{ field, detail }] });
 }
 
-/** A Problem for a client that `what` says has asked too often. */
-export function rateLimited(what: string, seconds: number): Problem {
+/** A Problem for a client that `what` says has asked too often. Rounds up to whole seconds, at least 1. */
+export function rateLimited(what: string, forSeconds: number): Problem {
+  const seconds = Math.max(1, Math.ceil(forSeconds));
   return new Problem('rate_limited', `${what} Try again in ${seconds} s.`, {
     headers: ['Retry-After', String(seconds)],
   });

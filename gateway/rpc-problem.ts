@@ -21,9 +21,7 @@ export function toProblem(failure: unknown, called: CalledRpc = {}): Problem {
   if (failure instanceof Problem) return failure;
   if (!(failure instanceof ConnectError)) return internal(failure);
   const [detail] = failure.findDetails(ErrorDetailSchema);
-  if (detail !== undefined) {
-    return refusal(detail, failure);
-  }
+  if (detail !== undefined) return refusal(detail, failure);
   if (failure.code === Code.InvalidArgument) {
     const errors = failure
       .findDetails(ViolationsSchema)

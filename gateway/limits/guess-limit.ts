@@ -125,25 +125,19 @@ export function licenseSubject(licenseId: string): string {
 
 const MAX_BLOCKED = 50_000;
 
-type Blocks = {
-  isAny(): boolean;
-  /** Returns the seconds until the last block of `keys` ends; 0 if none is blocked. */
-  secondsLeft(keys: readonly string[]): number;
-  /** Blocks the key until its window ends, if it has no points left. */
-  record(key: string, result: RateLimiterRes): void;
-};
-
 /** Keeps the exhausted keys that this process has seen, so that only wrong guesses cost a call to Redis. */
-function createBlocks(): Blocks {
+function createBlocks() {
   const blockedUntil = new Map<string, number>();
   let lastEndsAt = 0;
   return {
-    isAny: () => blockedUntil.size > 0 && performance.now() < lastEndsAt,
-    secondsLeft(keys) {
+    isAny: (): boolean => blockedUntil.size > 0 && performance.now() < lastEndsAt,
+    /** Returns the seconds until the last block of `keys` ends; 0 if none is blocked. */
+    secondsLeft(keys: readonly string[]): number {
       const now = performance.now();
       return Math.max(0, ...keys.map((key) => ((blockedUntil.get(key) ?? 0) - now) / 1_000));
     },
-    record(key, { remainingPoints, msBeforeNext }) {
+    /** Blocks the key until its window ends, if it has no points left. */
+    record(key: string, { remainingPoints, msBeforeNext }: RateLimiterRes): void {
       if (remainingPoints > 0) return;
       if (blockedUntil.size >= MAX_BLOCKED) blockedUntil.clear(); // the counters stay in the store
       const until = performance.now() + msBeforeNext;
@@ -155,17 +149,12 @@ function createBlocks(): Blocks {
 
 const MAX_KNOWN = 50_000;
 
-type KnownClients = {
-  /** Known in this process at once, and to other gateways soon after. */
-  add(pair: string): void;
-  has(pair: string): Promise<boolean>;
-};
-
-function createKnownClients(shared: SharedKeys | undefined): KnownClients {
+function createKnownClients(shared: SharedKeys | undefined) {
   const knownUntil = new Map<string, number>();
   const isKnownHere = (pair: string): boolean => (knownUntil.get(pair) ?? 0) > performance.now();
   return {
-    add(pair) {
+    /** Known in this process at once, and to other gateways soon after. */
+    add(pair: string): void {
       if (isKnownHere(pair)) return;
       const [oldest] = knownUntil.keys();
       if (knownUntil.size >= MAX_KNOWN && oldest !== undefined) knownUntil.delete(oldest);
@@ -173,10 +162,11 @@ function createKnownClients(shared: SharedKeys | undefined): KnownClients {
       knownUntil.set(pair, performance.now() + 500 * KNOWN_SECONDS);
       shared?.remember(pair, KNOWN_SECONDS);
     },
-    has: async (pair) => isKnownHere(pair) || ((await shared?.remembers(pair)) ?? false),
+    has: async (pair: string): Promise<boolean> =>
+      isKnownHere(pair) || ((await shared?.remembers(pair)) ?? false),
   };
 }
 
-function tooManyGuesses(forSeconds: number): Problem {
-  return rateLimited('Too many wrong guesses.', Math.max(1, Math.ceil(forSeconds)));
+function tooManyGuesses(seconds: number): Problem {
+  return rateLimited('Too many wrong guesses.', seconds);
 }

@@ -20,8 +20,7 @@ export function createPurchaseLimit(store: LimitStore, refusals: Counter.Interna
       // If the limiter fails, customers can buy.
       if (!(refused instanceof RateLimiterRes)) return;
       refusals.inc();
-      const seconds = Math.max(1, Math.ceil(refused.msBeforeNext / 1_000));
-      throw rateLimited('Too many purchases from this address.', seconds);
+      throw rateLimited('Too many purchases from this address.', refused.msBeforeNext / 1_000);
     }
   };
 }

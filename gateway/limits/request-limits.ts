@@ -22,13 +22,8 @@ export type RateLimitOptions = {
 type RateVerdict = { readonly headers: readonly string[]; readonly refusal?: Problem };
 
 /** Creates the function that counts a request of a client (see `clientKey`). It never throws or rejects. */
-export function createRateLimit({
-  name,
-  ratePerMinute,
-  limiter,
-  logger,
-  refusals,
-}: RateLimitOptions): RateLimit {
+export function createRateLimit(options: RateLimitOptions): RateLimit {
+  const { name, ratePerMinute, limiter, logger, refusals } = options;
   const policy = `"${name}";q=${ratePerMinute};w=${WINDOW_SECONDS}`;
   const warn = throttle(QUIET_MS, (err: unknown) =>
     logger.warn({ err }, 'cannot count a request for the rate limit; it is admitted'),

@@ -100,27 +100,17 @@ const PARAMETERS: JsonSchema = {
   },
 };
 
+const required = (description: string, schema: JsonSchema): JsonSchema => ({
+  description,
+  required: true,
+  schema,
+});
+
 const HEADERS: { readonly [name: string]: JsonSchema } = {
-  RequestId: {
-    description: 'Identifier of the request. The hub logs it.',
-    required: true,
-    schema: { type: 'string', format: 'uuid' },
-  },
-  RetryAfter: {
-    description: 'Seconds to wait before a retry.',
-    required: true,
-    schema: { type: 'integer', minimum: 1 },
-  },
-  EntityTag: {
-    description: 'A strong entity tag.',
-    required: true,
-    schema: { type: 'string', pattern: '^"[^"]+"$' },
-  },
-  CacheControl: {
-    description: 'How long the response may be cached.',
-    required: true,
-    schema: { type: 'string' },
-  },
+  RequestId: required('Identifier of the request. The hub logs it.', { type: 'string', format: 'uuid' }),
+  RetryAfter: required('Seconds to wait before a retry.', { type: 'integer', minimum: 1 }),
+  EntityTag: required('A strong entity tag.', { type: 'string', pattern: '^"[^"]+"$' }),
+  CacheControl: required('How long the response may be cached.', { type: 'string' }),
   RateLimit: {
     description:
       'Requests that the client has left, and seconds until they are refilled (draft-ietf-httpapi-ratelimit-headers). Absent if the hub sets no limit.',

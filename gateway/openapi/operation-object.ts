@@ -92,7 +92,7 @@ function successResponses(
   example: Example,
   parts: Parts,
 ): JsonSchema {
-  const { contentType, description, tagged = false, schema } = response;
+  const { contentType = 'application/json', description, tagged = false, schema } = response;
   const headers = {
     'X-Request-Id': ref('RequestId'),
     ...(tagged && { ETag: ref('EntityTag'), 'Cache-Control': ref('CacheControl') }),

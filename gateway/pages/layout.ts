@@ -1,6 +1,7 @@
 // Shared layout of the pages for customers: frame, style, headers and HTML escaping. They load nothing.
 import { createHash } from 'node:crypto';
 import type { RouteResponse } from '../routes/routes.ts';
+import { headersFor } from '../server/security-headers.ts';
 
 /** HTML that is safe to send. */
 export type Html = { readonly html: string };
@@ -82,13 +83,8 @@ function headersOf(script: PageScript | undefined, hasForm: boolean): string[] {
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ];
-  return [
-    ...['X-Content-Type-Options', 'nosniff'],
-    ...['Content-Security-Policy', policy.join('; ')],
-    ...['Cross-Origin-Resource-Policy', 'same-origin'],
-    // With no-referrer, a browser sends `Origin: null` with a form, and the hub could not check where it comes from.
-    ...['Referrer-Policy', hasForm ? 'same-origin' : 'no-referrer'],
-  ];
+  // With no-referrer, a browser sends `Origin: null` with a form, and the hub could not check where it comes from.
+  return headersFor(policy.join('; '), hasForm ? 'same-origin' : 'no-referrer');
 }
 
 const STYLE = `

@@ -19,15 +19,15 @@ export function healthRoutes(
 
   const look = coalesce(() => health.check({}, { timeoutMs: TIMEOUT_MS }), MAX_AGE_MS);
 
+  const check = async (): Promise<void> => {
+    if (isUnavailable()) throw new Error('requests are shed, or the hub starts or stops');
+    const { status } = await look();
+    if (status !== HealthCheckResponse_ServingStatus.SERVING)
+      throw new Error(`the hub reports health status ${status}`);
+    await checkAccess();
+  };
   const ready = async (): Promise<RouteResponse> => {
-    if (isUnavailable()) throw unavailable(new Error('requests are shed, or the hub starts or stops'));
-    const { status } = await look().catch((failure: unknown) => {
-      throw unavailable(failure);
-    });
-    if (status !== HealthCheckResponse_ServingStatus.SERVING) {
-      throw unavailable(new Error(`the hub reports health status ${status}`));
-    }
-    await checkAccess().catch((failure: unknown) => {
+    await check().catch((failure: unknown) => {
       throw unavailable(failure);
     });
     return OK;
@@ -46,11 +46,7 @@ const MAX_AGE_MS = 500;
 
 const OK: RouteResponse = { status: 200, contentType: 'application/json', body: '{"ok":true}' };
 
-const RESPONSE = {
-  description: 'Yes.',
-  contentType: OK.contentType,
-  members: { ok: { type: 'boolean', const: true } },
-};
+const RESPONSE = { description: 'Yes.', members: { ok: { type: 'boolean', const: true } } };
 const ABOUT = {
   up: {
     id: 'isUp',

@@ -4,13 +4,12 @@ import type { JsonSchema, Operation } from './operation.ts';
 
 const { activate, deactivate, checkStatus, getPublicKey, getJwks, getFreeLimits } = LicenseService.method;
 
-const JSON_TYPE = 'application/json';
 const OK: JsonSchema = { type: 'boolean', const: true };
 const INSTANT: JsonSchema = { type: 'string', format: 'date-time' };
 const SLUG: JsonSchema = { type: 'string', pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' };
 const LICENSE_ID: JsonSchema = { type: 'string', pattern: '^lic_[0-9a-z]{26}$' };
-/** Base64url of a SHA-256. */
-const KEY_ID: JsonSchema = { type: 'string', pattern: '^[A-Za-z0-9_-]{43}$' };
+/** 32 bytes in base64url, such as the SHA-256 that is the id of a key. */
+const BYTES_32: JsonSchema = { type: 'string', pattern: '^[A-Za-z0-9_-]{43}$' };
 /** -1 means unlimited. JSON numbers are exact up to 2^53 - 1. */
 const LIMITS: JsonSchema = {
   type: 'object',
@@ -60,7 +59,7 @@ const SIGNED_LICENSE: JsonSchema = {
       ...INSTANT,
       description: 'Until when this copy is valid without contact to the hub. Activating again renews it.',
     },
-    kid: { ...KEY_ID, description: 'Id of the signing key: its RFC 7638 thumbprint.' },
+    kid: { ...BYTES_32, description: 'Id of the signing key: its RFC 7638 thumbprint.' },
     alg: { type: 'string', const: 'ES256' },
     signature: {
       type: 'string',
@@ -80,17 +79,9 @@ const JWK: JsonSchema = {
   properties: {
     kty: { type: 'string', const: 'EC' },
     crv: { type: 'string', const: 'P-256' },
-    x: {
-      type: 'string',
-      pattern: '^[A-Za-z0-9_-]{43}$',
-      description: 'X coordinate: 32 bytes in base64url.',
-    },
-    y: {
-      type: 'string',
-      pattern: '^[A-Za-z0-9_-]{43}$',
-      description: 'Y coordinate: 32 bytes in base64url.',
-    },
-    kid: { ...KEY_ID, description: 'RFC 7638 thumbprint.' },
+    x: { ...BYTES_32, description: 'X coordinate: 32 bytes in base64url.' },
+    y: { ...BYTES_32, description: 'Y coordinate: 32 bytes in base64url.' },
+    kid: { ...BYTES_32, description: 'RFC 7638 thumbprint.' },
     alg: { type: 'string', const: 'ES256' },
     use: { type: 'string', const: 'sig' },
   },
@@ -103,11 +94,7 @@ export const LICENSE_OPERATIONS = {
     tag: 'Licenses',
     summary: 'Bind a machine to a license',
     rpc: activate,
-    response: {
-      description: 'The machine has a seat.',
-      contentType: JSON_TYPE,
-      members: { ok: OK, license: SIGNED_LICENSE },
-    },
+    response: { description: 'The machine has a seat.', members: { ok: OK, license: SIGNED_LICENSE } },
     problems: [
       ...['license_key_unknown', 'seat_limit_reached'],
       ...['license_expired', 'license_revoked', 'license_suspended'],
@@ -118,7 +105,7 @@ export const LICENSE_OPERATIONS = {
     tag: 'Licenses',
     summary: 'Release the seat of a machine',
     rpc: deactivate,
-    response: { description: 'The machine has no seat now.', contentType: JSON_TYPE, members: { ok: OK } },
+    response: { description: 'The machine has no seat now.', members: { ok: OK } },
     problems: ['license_key_unknown', 'seat_unknown'],
   },
   status: {
@@ -128,7 +115,6 @@ export const LICENSE_OPERATIONS = {
     rpc: checkStatus,
     response: {
       description: 'The license is valid. If the request names a machine, it has a seat.',
-      contentType: JSON_TYPE,
       members: {
         ok: OK,
         licenseId: LICENSE_ID,
@@ -180,7 +166,6 @@ export const LICENSE_OPERATIONS = {
     rpc: getFreeLimits,
     response: {
       description: 'The limits.',
-      contentType: JSON_TYPE,
       members: {
         app: { ...SLUG, description: 'Slug of the app.' },
         profile: { type: 'string', const: 'free' },

@@ -7,6 +7,7 @@ import { textMember } from '../body/read-body.ts';
 import { type Guess, type GuessLimit, keySubject, licenseSubject } from '../limits/guess-limit.ts';
 import { tagged } from '../server/conditional-response.ts';
 import { LICENSE_OPERATIONS as about } from './license-operations.ts';
+import type { Operation } from './operation.ts';
 import { type Call, queryParameter, type Route, type RouteResponse } from './routes.ts';
 
 /** Routes under /v1, served by the LicenseService behind `transport`. */
@@ -29,22 +30,17 @@ export function licenseRoutes(transport: Transport, guesses: GuessLimit | undefi
     return guard({ client: call.client, subject: licenseSubject(call.param) }, 'read', ask);
   };
   const open = { limited: true, crossOrigin: true } as const;
-  const ofApp = { ...open, method: 'GET', fieldNames: { app: 'slug' } } as const;
+  const post = (pattern: string, operation: Operation, serve: Serve): Route => {
+    const handle = (call: Call) => byKey(call, () => serve(licenses, call));
+    return { ...open, method: 'POST', pattern, about: operation, handle };
+  };
+  const ofApp = (pattern: string, operation: Operation, serve: Serve): Route => {
+    const handle = (call: Call) => serve(licenses, call);
+    return { ...open, method: 'GET', pattern, fieldNames: { app: 'slug' }, about: operation, handle };
+  };
   return [
-    {
-      ...open,
-      method: 'POST',
-      pattern: '/v1/activate',
-      about: about.activate,
-      handle: (call) => byKey(call, () => activate(licenses, call)),
-    },
-    {
-      ...open,
-      method: 'POST',
-      pattern: '/v1/deactivate',
-      about: about.deactivate,
-      handle: (call) => byKey(call, () => deactivate(licenses, call)),
-    },
+    post('/v1/activate', about.activate, activate),
+    post('/v1/deactivate', about.deactivate, deactivate),
     {
       ...open,
       method: 'GET',
@@ -53,28 +49,15 @@ export function licenseRoutes(transport: Transport, guesses: GuessLimit | undefi
       about: about.status,
       handle: checkStatus,
     },
-    {
-      ...ofApp,
-      pattern: '/v1/apps/{slug}/public-key',
-      about: about.publicKey,
-      handle: (call) => publicKey(licenses, call),
-    },
-    {
-      ...ofApp,
-      pattern: '/v1/apps/{slug}/jwks.json',
-      about: about.jwks,
-      handle: (call) => jwks(licenses, call),
-    },
-    {
-      ...ofApp,
-      pattern: '/v1/apps/{slug}/limits/free',
-      about: about.freeLimits,
-      handle: (call) => freeLimits(licenses, call),
-    },
+    ofApp('/v1/apps/{slug}/public-key', about.publicKey, publicKey),
+    ofApp('/v1/apps/{slug}/jwks.json', about.jwks, jwks),
+    ofApp('/v1/apps/{slug}/limits/free', about.freeLimits, freeLimits),
   ];
 }
 
 type Licenses = Client<typeof LicenseService>;
+
+type Serve = (licenses: Licenses, call: Call) => Promise<RouteResponse>;
 
 async function activate(licenses: Licenses, call: Call): Promise<RouteResponse> {
   const { body } = call;

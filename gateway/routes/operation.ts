@@ -27,7 +27,8 @@ export type Operation = {
 export type ResponseShape = {
   /** Description of the response with status 200. */
   readonly description: string;
-  readonly contentType: string;
+  /** Default: `application/json`. */
+  readonly contentType?: string;
   /**
    * Schema of a text response, or of a JSON response with other members than the RPC's. Without it the
    * response is a JSON object with all fields of the RPC's response; `members` adds members or replaces fields.
@@ -51,8 +52,3 @@ export type CallbackOperation = {
 export type Unlisted = { readonly unlisted: string };
 
 export type About = Operation | CallbackOperation | Unlisted;
-
-/** The RPC behind a route, if any. */
-export function rpcOf(about: About): DescMethod | undefined {
-  return 'rpc' in about ? about.rpc : undefined;
-}

@@ -52,6 +52,6 @@ export const ORDER_OPERATION = {
     'For the bearer of a claim token of the session, which `CreateChargeSession` returns. A token is valid until 7 days after the payment. Keep it on the server of the shop.',
   rpc: OrderService.method.getClaimedOrder,
   bearer: 'claim_token',
-  response: { description: 'The result.', contentType: 'application/json', schema: ORDER_RESULT },
+  response: { description: 'The result.', schema: ORDER_RESULT },
   problems: ['claim_invalid', 'session_unknown'],
 } as const satisfies Operation;

@@ -92,7 +92,6 @@ const ABOUT = {
     summary: 'Get this document',
     response: {
       description: 'OpenAPI 3.1.',
-      contentType: 'application/json',
       schema: {
         type: 'object',
         properties: {

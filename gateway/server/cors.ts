@@ -23,7 +23,7 @@ export function createCors(origins: readonly string[]): Cors {
       if (!crossOrigin) return [];
       // Prevents caches from serving the response for one origin to another.
       const vary = ['Vary', 'Origin'];
-      return isListed(origin) ? [...vary, ...ALLOW_ORIGIN, origin, ...EXPOSE] : vary;
+      return isListed(origin) ? [...vary, 'Access-Control-Allow-Origin', origin, ...EXPOSE] : vary;
     },
 
     preflight({ crossOrigin = false, method }, requestedMethod, requested) {
@@ -35,12 +35,9 @@ export function createCors(origins: readonly string[]): Cors {
         contentType: 'text/plain',
         body: '',
         headers: [
-          'Access-Control-Allow-Methods',
-          method === 'GET' ? 'GET, HEAD' : method,
-          'Access-Control-Allow-Headers',
-          'Authorization, Content-Type, If-None-Match',
-          'Access-Control-Max-Age',
-          '600',
+          ...['Access-Control-Allow-Methods', method === 'GET' ? 'GET, HEAD' : method],
+          ...['Access-Control-Allow-Headers', 'Authorization, Content-Type, If-None-Match'],
+          ...['Access-Control-Max-Age', '600'],
         ],
       };
     },
@@ -62,7 +59,6 @@ export function parseOrigins(text: string): string[] {
   );
 }
 
-const ALLOW_ORIGIN = ['Access-Control-Allow-Origin'];
 const EXPOSE = [
   'Access-Control-Expose-Headers',
   'ETag, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id',

@@ -7,7 +7,6 @@ import { ClientGone } from '../body/read-body.ts';
 import type { LoadShedder } from '../limits/request-limits.ts';
 import { problemPage } from '../pages/problem-page.ts';
 import { PROBLEM_TYPE, PROBLEMS, type Problem, type ProblemCode, problemBody } from '../problem.ts';
-import { rpcOf } from '../routes/operation.ts';
 import type { Route, RouteResponse } from '../routes/routes.ts';
 import { toProblem } from '../rpc-problem.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
@@ -35,25 +34,16 @@ export type ResponderOptions = {
   shutdown: { readonly isDraining: boolean };
 };
 
-export type Responder = {
-  finish(exchange: Exchange, response: RouteResponse): void;
-  /** Responds with the problem of an error. */
-  fail(exchange: Exchange, failure: unknown): void;
-};
-
-export function createResponder(options: ResponderOptions): Responder {
+export function createResponder(options: ResponderOptions) {
   const { shedder, logger, meter, maxRestBytes, shutdown } = options;
 
   function finish(exchange: Exchange, response: RouteResponse, failure?: Problem): void {
-    const { req, res, requestId, headers, route } = exchange;
+    const { req, route } = exchange;
     const status = req.socket.destroyed ? CLIENT_GONE : response.status;
     if (!req.socket.destroyed) {
-      sendResponse(res, response, {
-        requestId,
-        headers,
-        close: failure?.closes === true || shutdown.isDraining,
-        maxRestBytes,
-      });
+      const rest = unreadBytes(req);
+      const closes = failure?.closes === true || shutdown.isDraining || rest > maxRestBytes;
+      sendResponse(exchange, response, closes, closes && rest > 0);
     }
     const line = measured(exchange, status);
     if (status < 500) logger[route?.isProbe ? 'debug' : 'info'](line, 'request');
@@ -61,13 +51,15 @@ export function createResponder(options: ResponderOptions): Responder {
     else logger.error({ ...line, err: failure?.cause }, 'request');
   }
 
+  /** Responds with the problem of an error. */
   function fail(exchange: Exchange, failure: unknown): void {
     const { req, route, requestId } = exchange;
     if (failure instanceof ClientGone || req.socket.destroyed) {
       logger.info(measured(exchange, CLIENT_GONE), 'request');
       return;
     }
-    const problem = toProblem(failure, route && { rpc: rpcOf(route.about), fieldNames: route.fieldNames });
+    const rpc = route && 'rpc' in route.about ? route.about.rpc : undefined;
+    const problem = toProblem(failure, { rpc, fieldNames: route?.fieldNames });
     shedder.recordProblem(problem);
     meter.problem(problem.code);
     const render = route?.isPage ? problemPage : problemResponse;
@@ -98,21 +90,9 @@ function reasonOf(problem: Problem | undefined): string | undefined {
   return problem?.cause instanceof Error ? problem.cause.message : problem?.message;
 }
 
-type SendOptions = {
-  requestId: string;
-  /** Additional headers: name, value, name, value, … */
-  headers: readonly string[];
-  /** Respond with `Connection: close`. */
-  close: boolean;
-  /** Unread request bytes up to this number are discarded; more close the connection. */
-  maxRestBytes: number;
-};
-
-/** Sends a response with its length. */
-function sendResponse(res: ServerResponse, response: RouteResponse, options: SendOptions): void {
-  const { req } = res;
-  const rest = unreadBytes(req);
-  const close = options.close || rest > options.maxRestBytes;
+/** Sends a response with its length. `lingers`: ends it only after the rest of the request. */
+function sendResponse(exchange: Exchange, response: RouteResponse, closes: boolean, lingers: boolean): void {
+  const { res, requestId } = exchange;
   const headers = [
     'Content-Type',
     response.contentType,
@@ -120,15 +100,15 @@ function sendResponse(res: ServerResponse, response: RouteResponse, options: Sen
     response.cacheControl ?? 'no-store',
     ...(response.securityHeaders ?? SECURITY_HEADERS),
     'X-Request-Id',
-    options.requestId,
-    ...options.headers,
+    requestId,
+    ...exchange.headers,
   ];
   if (response.status !== 204 && response.status !== 304)
     headers.push('Content-Length', String(Buffer.byteLength(response.body)));
   if (response.headers !== undefined) headers.push(...response.headers);
-  if (close) headers.push('Connection', 'close');
+  if (closes) headers.push('Connection', 'close');
   res.writeHead(response.status, headers);
-  if (close && rest > 0) lingerAndEnd(res, response.body);
+  if (lingers) lingerAndEnd(res, response.body);
   else res.end(response.body);
 }
 

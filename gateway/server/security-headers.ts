@@ -1,4 +1,4 @@
-// Security headers that make browsers treat responses as data, and those of the reference page.
+// Security headers: those that make browsers treat responses as data, and those of pages.
 
 /** Headers of every other response, including parser errors: name, value, name, value, … */
 export const SECURITY_HEADERS: readonly string[] = headersFor("default-src 'none'; frame-ancestors 'none'");
@@ -8,15 +8,11 @@ export const PAGE_SECURITY_HEADERS: readonly string[] = headersFor(
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
 
-function headersFor(contentSecurityPolicy: string): string[] {
+export function headersFor(contentSecurityPolicy: string, referrerPolicy = 'no-referrer'): string[] {
   return [
-    'X-Content-Type-Options',
-    'nosniff',
-    'Content-Security-Policy',
-    contentSecurityPolicy,
-    'Cross-Origin-Resource-Policy',
-    'same-origin',
-    'Referrer-Policy',
-    'no-referrer',
+    ...['X-Content-Type-Options', 'nosniff'],
+    ...['Content-Security-Policy', contentSecurityPolicy],
+    ...['Cross-Origin-Resource-Policy', 'same-origin'],
+    ...['Referrer-Policy', referrerPolicy],
   ];
 }

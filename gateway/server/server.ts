@@ -72,8 +72,6 @@ export type GatewayOptions = {
   checkAccess?: (() => Promise<void>) | undefined;
   /** Readiness. Default: always ready. */
   readiness?: Pick<Readiness, 'state' | 'onDrain'>;
-  /** Default: 65536. */
-  maxBodyBytes?: number;
   /** Timeout of the headers and, after them, of the body. Default: 10000. */
   bodyTimeoutMs?: number;
   /** Timeout for the client to read a response. Default: 30000. */
@@ -113,12 +111,13 @@ export function gatewayRoutes(
 const MAX_SURPLUS_RESPONSES = 20;
 const SURPLUS_MS = 1_000;
 const MAX_HEADER_BYTES = 16 * 1024;
+const MAX_BODY_BYTES = 64 * 1024;
 /** Longer than the 60 s for which load balancers usually keep an idle connection, so that they close it first. */
 const KEEP_ALIVE_MS = 65_000;
 
 export function createGateway(options: GatewayOptions): Gateway {
   const { transport, logger, metrics = createMetrics(), docs = true } = options;
-  const { maxBodyBytes = 65_536, bodyTimeoutMs = 10_000, answerTimeoutMs = 30_000 } = options;
+  const { bodyTimeoutMs = 10_000, answerTimeoutMs = 30_000 } = options;
   const { corsOrigins = [], readiness = { state: 'serving', onDrain() {} } } = options;
   const shutdown = { isDraining: readiness.state === 'draining' };
   readiness.onDrain(() => {
@@ -164,7 +163,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     shedder,
     cors: corsOrigins.length > 0 ? createCors(corsOrigins) : undefined,
     rateLimits,
-    bodyLimits: { maxBytes: maxBodyBytes, timeoutMs: bodyTimeoutMs },
+    bodyLimits: { maxBytes: MAX_BODY_BYTES, timeoutMs: bodyTimeoutMs },
     logger,
     meter,
     abandonsReads: options.abandonsReads ?? true,

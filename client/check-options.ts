@@ -1,33 +1,16 @@
 // Checks the options of a client, and names the option that is invalid.
-import { type Clock, systemClock } from './clock.ts';
-import type { Fetch } from './hub/fetch.ts';
+import { systemClock } from './clock.ts';
 import type { Machine } from './hub/hub-calls.ts';
 import { SOFT_CHECK_INTERVAL_MS } from './hub/schedule.ts';
 import { LIMIT_NAME, type Limits, readLimits, UNLIMITED } from './license/limits.ts';
 import type { Trust } from './license/trust.ts';
 import type { LicenseClientOptions } from './options.ts';
-import type { LicenseStore } from './state/store.ts';
 
-export type CheckedOptions = {
-  /** Ends with a slash. */
-  readonly hubUrl: string;
-  readonly app: string;
-  readonly trust: Trust;
-  readonly machine: Machine;
-  readonly store: LicenseStore;
-  readonly freeLimits: Limits;
-  readonly keepLicenseKey: boolean;
-  readonly softCheckIntervalMs: number | undefined;
-  readonly clockToleranceMs: number;
-  readonly timeoutMs: number;
-  readonly onError: (error: unknown) => void;
-  readonly fetch: Fetch;
-  readonly clock: Clock;
-  readonly random: () => number;
-};
-
-/** @throws TypeError that names the invalid option and says what it must be */
-export function checkOptions(options: LicenseClientOptions): CheckedOptions {
+/**
+ * The options with their defaults. `hubUrl` ends with a slash.
+ * @throws TypeError that names the invalid option and says what it must be
+ */
+export function checkOptions(options: LicenseClientOptions) {
   if (!isObject(options))
     throw new TypeError('options: give an object with hubUrl, app, trust and the others');
   const { keepLicenseKey = true, allowHttp = false, clockToleranceMs = DAY_MS, timeoutMs = 10_000 } = options;
@@ -70,19 +53,9 @@ export function checkOptions(options: LicenseClientOptions): CheckedOptions {
     'clock: give an object with now, monotonic and timer',
   );
   assertOption(isFunction(random), 'random: give a function like Math.random');
-  const given = {
-    hubUrl,
-    app,
-    trust,
-    machine,
-    store,
-    freeLimits,
-    keepLicenseKey,
-    softCheckIntervalMs,
-    clockToleranceMs,
-    timeoutMs,
-  };
-  return { ...given, onError, fetch, clock, random };
+  const given = { hubUrl, app, trust, machine, store, freeLimits, keepLicenseKey };
+  const durations = { softCheckIntervalMs, clockToleranceMs, timeoutMs };
+  return { ...given, ...durations, onError, fetch, clock, random };
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -73,42 +73,25 @@ export type CallOptions = { readonly signal?: Signal | undefined };
  * record does not reject: the verdict reports it.
  */
 export async function createLicenseClient(options: LicenseClientOptions): Promise<LicenseClient> {
-  const {
-    hubUrl,
-    app,
-    machine,
-    store,
-    keepLicenseKey,
-    softCheckIntervalMs,
-    clockToleranceMs,
-    timeoutMs,
-    fetch,
-    clock,
-    random,
-    ...given
-  } = checkOptions(options);
-  const onError = catchingErrors(given.onError);
-  const calls = createHubCalls(createHttp({ hubUrl, fetch, timeoutMs, clock }), app, machine);
-  const trust = await createTrustAnchor(given.trust);
+  const checked = checkOptions(options);
+  const { app, machine, keepLicenseKey, softCheckIntervalMs, clock } = checked;
+  const onError = catchingErrors(checked.onError);
+  const calls = createHubCalls(createHttp(checked), app, machine);
+  const trust = await createTrustAnchor(checked.trust);
   const expected = { app, machineFingerprint: machine.machineFingerprint, trust };
 
-  const trustedTime = createTrustedTime(clock, clockToleranceMs);
-  const recordCache = createRecordCache(store, expected, (state) => noteRecordTimes(state, trustedTime));
-  const backOff = createBackOff(clock, random, softCheckIntervalMs);
-  const freeLimits = createFreeLimits(given.freeLimits, calls, clock);
+  const trustedTime = createTrustedTime(clock, checked.clockToleranceMs);
+  const recordCache = createRecordCache(checked.store, expected, (state) =>
+    noteRecordTimes(state, trustedTime),
+  );
+  const backOff = createBackOff(clock, checked.random, softCheckIntervalMs);
+  const freeLimits = createFreeLimits(checked.freeLimits, calls, clock);
   const publisher = createVerdictPublisher({ recordCache, trustedTime, freeLimits, backOff, onError });
   const softCheck = createSoftCheck({ recordCache, calls, expected, trustedTime });
   const releaseSeats = createReleaseSeats(calls, recordCache);
   // Serializes calls to the hub: a renewal must not take the seat that is being released.
-  const context = {
-    recordCache,
-    trustedTime,
-    backOff,
-    softCheck,
-    releaseSeats,
-    publisher,
-    hubQueue: createSerialQueue(),
-  };
+  const hubQueue = createSerialQueue();
+  const context = { recordCache, trustedTime, backOff, softCheck, releaseSeats, publisher, hubQueue };
   const { recheck, untilNextRun } = createRecheck({ ...context, freeLimits, softCheckIntervalMs });
   const { activate, deactivate } = createActivation({ ...context, calls, expected, keepLicenseKey });
   const run = (signal: Signal): Promise<number> => recheck({ signal }).then(untilNextRun);

@@ -29,13 +29,8 @@ export type VerdictPublisherOptions = {
 /** How often the time is saved while a license is in use. */
 const SAVE_TIME_MS = 5 * 60 * 1000;
 
-export function createVerdictPublisher({
-  recordCache,
-  trustedTime,
-  freeLimits,
-  backOff,
-  onError,
-}: VerdictPublisherOptions): VerdictPublisher {
+export function createVerdictPublisher(options: VerdictPublisherOptions): VerdictPublisher {
+  const { recordCache, trustedTime, freeLimits, backOff, onError } = options;
   const listeners = new Set<(verdict: Verdict) => void>();
   let published: string | undefined;
 

@@ -14,12 +14,16 @@ export function Select({ label, choices, value, onChange }: SelectProps) {
     <label>
       <span>{label}</span>
       <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-        {choices.map(([choice, text]) => (
-          <option key={choice} value={choice}>
-            {text}
-          </option>
-        ))}
+        <Options choices={choices} />
       </select>
     </label>
   );
+}
+
+export function Options({ choices }: { readonly choices: Choices }) {
+  return choices.map(([value, label]) => (
+    <option key={value} value={value}>
+      {label}
+    </option>
+  ));
 }

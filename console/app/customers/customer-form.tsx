@@ -2,7 +2,7 @@
 import type { Customer } from '../../../gen/hub/customer/v1/customer_pb.ts';
 import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
 import { DialogForm } from '../forms/dialog-form.tsx';
-import { AreaField, Effect, TextField } from '../forms/fields.tsx';
+import { AreaField, TextField } from '../forms/fields.tsx';
 import { type Form, required, type Values } from '../forms/form-state.ts';
 import { pairLines, readPairs, snakeCase } from '../forms/values.ts';
 import { linkTo } from '../route.ts';
@@ -29,15 +29,9 @@ export function CreateCustomer() {
           goTo: customer && linkTo(['customers', customer.customerId]),
         };
       }}
+      effect={() => <p>Creates a customer without licenses. The customer is not notified.</p>}
     >
-      {(form) => (
-        <>
-          <CustomerFields form={form} />
-          <Effect>
-            <p>Creates a customer without licenses. The customer is not notified.</p>
-          </Effect>
-        </>
-      )}
+      {(form) => <CustomerFields form={form} />}
     </DialogForm>
   );
 }
@@ -61,19 +55,15 @@ export function EditCustomer({ customer }: { readonly customer: Customer }) {
         });
         return `${now?.name ?? 'The customer'} is changed.`;
       }}
-    >
-      {(form) => (
-        <>
-          <CustomerFields form={form} />
-          <Effect>
-            <p>
-              {form.changed.includes('name')
-                ? 'Signed copies of the licenses state the new name after their next activation.'
-                : 'Licenses, keys and machines stay as they are.'}
-            </p>
-          </Effect>
-        </>
+      effect={({ changed }) => (
+        <p>
+          {changed.includes('name')
+            ? 'Signed copies of the licenses state the new name after their next activation.'
+            : 'Licenses, keys and machines stay as they are.'}
+        </p>
       )}
+    >
+      {(form) => <CustomerFields form={form} />}
     </DialogForm>
   );
 }

@@ -5,16 +5,14 @@ import { useApps, useSlots } from '../components/scope-filters.ts';
 import { Changes } from '../forms/changes.tsx';
 import { ChecksField, namesText, SwitchField } from '../forms/checks-field.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
-import { Effect, TextField } from '../forms/fields.tsx';
-import type { Form, Values } from '../forms/form-state.ts';
+import { TextField } from '../forms/fields.tsx';
+import { emptyValues, type Form, type Values } from '../forms/form-state.ts';
 import { readNames } from '../forms/values.ts';
 import { useSignedIn } from '../signed-in.ts';
 import { SecretText } from './endpoint-secret.tsx';
 import { TYPE_CHECKS } from './event-types.ts';
 
-type EndpointKey = 'url' | 'events' | 'apps' | 'slots' | 'includeKeys' | 'description';
-
-const LABELS: Readonly<Record<EndpointKey, string>> = {
+const LABELS = {
   url: 'URL',
   events: 'Events',
   apps: 'Apps',
@@ -22,6 +20,8 @@ const LABELS: Readonly<Record<EndpointKey, string>> = {
   includeKeys: 'License keys',
   description: 'Description',
 };
+
+type EndpointKey = keyof typeof LABELS;
 
 export function AddEndpoint() {
   const { hub } = useSignedIn();
@@ -33,7 +33,7 @@ export function AddEndpoint() {
       submitLabel="Add"
       wide
       subject={undefined}
-      initial={() => ({ url: '', events: '', apps: '', slots: '', includeKeys: '', description: '' })}
+      initial={() => emptyValues(LABELS)}
       isReady={isComplete}
       submit={async ({ values }) => {
         const { endpoint, secret } = await hub.events.createEndpoint({ settings: settingsOf(values) });
@@ -49,18 +49,14 @@ export function AddEndpoint() {
           ),
         };
       }}
-    >
-      {(form) => (
-        <>
-          <EndpointFields form={form} names={names} />
-          <Effect>
-            <p>
-              {describe(form.values)} The endpoint receives the events of later changes. The hub then shows
-              the secret that signs deliveries, once.
-            </p>
-          </Effect>
-        </>
+      effect={({ values }) => (
+        <p>
+          {describe(values)} The endpoint receives the events of later changes. The hub then shows the secret
+          that signs deliveries, once.
+        </p>
       )}
+    >
+      {(form) => <EndpointFields form={form} names={names} />}
     </DialogForm>
   );
 }
@@ -82,18 +78,16 @@ export function EditEndpoint({ endpoint }: { readonly endpoint: Endpoint }) {
         await hub.events.updateEndpoint({ endpointId, settings: settingsOf(values) });
         return 'The endpoint is changed.';
       }}
-    >
-      {(form) => (
-        <>
-          <EndpointFields form={form} names={names} />
-          <Changes form={form} labels={LABELS} textOf={textOf}>
-            <p>
-              {describe(form.values)} This applies to the events of later changes.
-              {form.changed.includes('url') && ' Pending deliveries go to the new URL.'}
-            </p>
-          </Changes>
-        </>
+      effect={(form) => (
+        <Changes form={form} labels={LABELS} textOf={textOf}>
+          <p>
+            {describe(form.values)} This applies to the events of later changes.
+            {form.changed.includes('url') && ' Pending deliveries go to the new URL.'}
+          </p>
+        </Changes>
       )}
+    >
+      {(form) => <EndpointFields form={form} names={names} />}
     </DialogForm>
   );
 }

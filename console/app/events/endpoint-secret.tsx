@@ -3,7 +3,7 @@ import type { Endpoint } from '../../../gen/hub/event/v1/event_pb.ts';
 import { Moment } from '../components/inline.tsx';
 import { CopyText } from '../forms/copy-text.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
-import { Effect, TextField } from '../forms/fields.tsx';
+import { TextField } from '../forms/fields.tsx';
 import { FieldError } from '../forms/form-errors.ts';
 import { wholeNumber } from '../forms/values.ts';
 import { useSignedIn } from '../signed-in.ts';
@@ -41,23 +41,23 @@ export function RotateSecret({ endpoint: { endpointId } }: { readonly endpoint: 
       subject={undefined}
       initial={() => ({ keepHours: KEEP_HOURS })}
       submit={({ values }) => submit(hoursOf(values.keepHours))}
+      effect={() => (
+        <>
+          <p>
+            The hub then shows the new secret, once. It signs deliveries with both secrets for these hours:
+            replace the secret of the receiver in that time.
+          </p>
+          <p>A secret that an earlier rotation replaced stops at once.</p>
+        </>
+      )}
     >
       {(form) => (
-        <>
-          <TextField
-            form={form}
-            name="keepHours"
-            label="Hours that the old secret still signs"
-            hint={`0 to ${MAX_KEEP_HOURS}. With 0, the old secret stops at once.`}
-          />
-          <Effect>
-            <p>
-              The hub then shows the new secret, once. It signs deliveries with both secrets for these hours:
-              replace the secret of the receiver in that time.
-            </p>
-            <p>A secret that an earlier rotation replaced stops at once.</p>
-          </Effect>
-        </>
+        <TextField
+          form={form}
+          name="keepHours"
+          label="Hours that the old secret still signs"
+          hint={`0 to ${MAX_KEEP_HOURS}. With 0, the old secret stops at once.`}
+        />
       )}
     </DialogForm>
   );

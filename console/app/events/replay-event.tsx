@@ -3,7 +3,7 @@ import type { Endpoint, Event } from '../../../gen/hub/event/v1/event_pb.ts';
 import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
-import { ChoiceField, Effect } from '../forms/fields.tsx';
+import { ChoiceField } from '../forms/fields.tsx';
 import { type SignedIn, useSignedIn } from '../signed-in.ts';
 
 type ReplayProps = { readonly event: Event; readonly endpoint: Endpoint };
@@ -48,22 +48,20 @@ export function ReplayToOther({ event, endpoints }: OtherProps) {
         await hub.events.replayEvent({ eventId: event.eventId, endpointId: values.endpointId });
         return 'The hub delivers the event to this endpoint.';
       }}
+      effect={() => (
+        <p>
+          The hub posts the event to this endpoint at once, although its types, apps and slots may not include
+          it. {RETRIES}
+        </p>
+      )}
     >
       {(form) => (
-        <>
-          <ChoiceField
-            form={form}
-            name="endpointId"
-            label="Endpoint"
-            choices={endpoints.map(({ endpointId, url }) => [endpointId, url] as const)}
-          />
-          <Effect>
-            <p>
-              The hub posts the event to this endpoint at once, although its types, apps and slots may not
-              include it. {RETRIES}
-            </p>
-          </Effect>
-        </>
+        <ChoiceField
+          form={form}
+          name="endpointId"
+          label="Endpoint"
+          choices={endpoints.map(({ endpointId, url }) => [endpointId, url] as const)}
+        />
       )}
     </DialogForm>
   );

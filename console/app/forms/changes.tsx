@@ -1,6 +1,5 @@
 // Lists what an edit changes, as the effect of its form.
 import type { ComponentChildren } from 'preact';
-import { Effect } from './fields.tsx';
 import type { Values, WholeForm } from './form-state.ts';
 
 type ChangesProps<K extends string> = {
@@ -15,15 +14,9 @@ type ChangesProps<K extends string> = {
 
 export function Changes<K extends string>({ form, labels, textOf, lead, children }: ChangesProps<K>) {
   const { first, changed, values } = form;
-  if (changed.length === 0) {
-    return (
-      <Effect>
-        <p>Nothing is changed yet.</p>
-      </Effect>
-    );
-  }
+  if (changed.length === 0) return <p>Nothing is changed yet.</p>;
   return (
-    <Effect>
+    <>
       {lead !== undefined && <p>{lead}</p>}
       <ul>
         {changed.map((name) => (
@@ -33,6 +26,6 @@ export function Changes<K extends string>({ form, labels, textOf, lead, children
         ))}
       </ul>
       {children}
-    </Effect>
+    </>
   );
 }

@@ -1,9 +1,9 @@
 // A button that opens a form in a dialog: the fields, what submitting does, and errors beside the fields.
 import type { ComponentChildren } from 'preact';
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { Trouble } from '../components/loaded.tsx';
+import { Effect } from './fields.tsx';
 import { type FormOptions, useForm, type Values, type WholeForm } from './form-state.ts';
-import { Modal } from './modal.tsx';
 
 export type DialogFormProps<K extends string, S> = FormOptions<K, S> & {
   /** Label of the button that opens the dialog. */
@@ -17,13 +17,15 @@ export type DialogFormProps<K extends string, S> = FormOptions<K, S> & {
   readonly isEdit?: boolean;
   /** Whether the form is complete. */
   readonly isReady?: (values: Values<K>) => boolean;
-  /** The fields, and what submitting will do. */
+  /** States what submitting will do. */
+  readonly effect?: (form: WholeForm<K>, subject: S) => ComponentChildren;
+  /** The fields. */
   readonly children: (form: WholeForm<K>, subject: S) => ComponentChildren;
 };
 
 export function DialogForm<K extends string, S>(props: DialogFormProps<K, S>) {
   const { action, title, submitLabel = action, dangerous = false, wide = false, children } = props;
-  const { isEdit = false, isReady = () => true } = props;
+  const { isEdit = false, isReady = () => true, effect } = props;
   const form = useForm(props);
   const { isOpen, values, changed, subject, errors, busy, result } = form;
   const element = useRef<HTMLFormElement>(null);
@@ -39,6 +41,7 @@ export function DialogForm<K extends string, S>(props: DialogFormProps<K, S>) {
     result === undefined ? (
       <form ref={element} noValidate onSubmit={submit}>
         {children(form, subject)}
+        {effect && <Effect>{effect(form, subject)}</Effect>}
         <FormTrouble form={form} canReload={props.reload !== undefined} />
         <div class="buttons">
           <button type="button" onClick={form.close}>
@@ -61,6 +64,37 @@ export function DialogForm<K extends string, S>(props: DialogFormProps<K, S>) {
         {content}
       </Modal>
     </>
+  );
+}
+
+type ModalProps = {
+  readonly title: string;
+  readonly isOpen: boolean;
+  /** Called when the dialog closes, also by the Escape key. */
+  readonly onClose: () => void;
+  /** For forms with many fields. */
+  readonly wide?: boolean;
+  readonly children: () => ComponentChildren;
+};
+
+/** The browser keeps the focus in it, and returns the focus when it closes. */
+function Modal({ title, isOpen, onClose, wide = false, children }: ModalProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  // Before the next key press: an effect after the next paint would lose what is typed until then.
+  useLayoutEffect(() => {
+    if (isOpen) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [isOpen]);
+  return (
+    <dialog ref={dialog} class={wide ? 'wide-dialog' : ''} aria-labelledby={heading} onClose={onClose}>
+      {isOpen && (
+        <>
+          <h2 id={heading}>{title}</h2>
+          {children()}
+        </>
+      )}
+    </dialog>
   );
 }
 

@@ -1,6 +1,7 @@
 // Form fields, each with a label, a hint and its error.
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
+import { type Choices, Options } from '../components/select.tsx';
 import type { Form } from './form-state.ts';
 
 type FieldProps<K extends string> = {
@@ -11,25 +12,33 @@ type FieldProps<K extends string> = {
 };
 
 type FrameProps<K extends string> = FieldProps<K> & {
-  readonly children: (control: ReturnType<typeof controlOf>) => ComponentChildren;
+  readonly children: (control: ReturnType<typeof controlOf<K>>) => ComponentChildren;
 };
 
 /** The label, the hint and the error around a control, which refers to them. */
-function Frame<K extends string>({ form, name, label, hint, children }: FrameProps<K>) {
+function Frame<K extends string>(props: FrameProps<K>) {
+  const { form, name, label, hint, children } = props;
   const id = useId();
-  const error = form.errors.fields.get(name);
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      {children(controlOf(id, error !== undefined, hint !== undefined))}
+      {children(controlOf(id, props))}
       <Hint id={id}>{hint}</Hint>
-      <ErrorText id={id}>{error}</ErrorText>
+      <ErrorText id={id}>{form.errors.fields.get(name)}</ErrorText>
     </div>
   );
 }
 
-function controlOf(id: string, hasError: boolean, hasHint: boolean) {
-  return { id, 'aria-invalid': hasError, ...describedBy(id, hasError, hasHint) };
+function controlOf<K extends string>(id: string, { form, name, hint }: FieldProps<K>) {
+  const hasError = form.errors.fields.has(name);
+  return {
+    id,
+    value: form.values[name],
+    onInput: ({ currentTarget }: { readonly currentTarget: { readonly value: string } }): void =>
+      form.set(name, currentTarget.value),
+    'aria-invalid': hasError,
+    ...describedBy(id, hasError, hint !== undefined),
+  };
 }
 
 /** Refers to the hint and to the error of the field with this id. */
@@ -58,6 +67,8 @@ export function ErrorText({ id, children }: AboutProps) {
   );
 }
 
+const PLAIN = { autocomplete: 'off', spellcheck: false } as const;
+
 type TextProps<K extends string> = FieldProps<K> & {
   readonly placeholder?: string;
   readonly maxLength?: number;
@@ -65,83 +76,32 @@ type TextProps<K extends string> = FieldProps<K> & {
 };
 
 export function TextField<K extends string>(props: TextProps<K>) {
-  const { form, name, placeholder = '', maxLength, isRequired = false } = props;
-  return (
-    <Frame {...props}>
-      {(control) => (
-        <input
-          {...control}
-          type="text"
-          value={form.values[name]}
-          placeholder={placeholder}
-          required={isRequired}
-          autocomplete="off"
-          spellcheck={false}
-          maxLength={maxLength}
-          onInput={(event) => form.set(name, event.currentTarget.value)}
-        />
-      )}
-    </Frame>
-  );
+  const { placeholder = '', maxLength, isRequired = false } = props;
+  const own = { placeholder, maxLength, required: isRequired };
+  return <Frame {...props}>{(control) => <input {...control} {...PLAIN} {...own} type="text" />}</Frame>;
 }
 
 /** A date and a time in UTC. */
 export function TimeField<K extends string>(props: FieldProps<K>) {
-  const { form, name } = props;
-  return (
-    <Frame {...props}>
-      {(control) => (
-        <input
-          {...control}
-          type="datetime-local"
-          step={1}
-          value={form.values[name]}
-          onInput={(event) => form.set(name, event.currentTarget.value)}
-        />
-      )}
-    </Frame>
-  );
+  return <Frame {...props}>{(control) => <input {...control} type="datetime-local" step={1} />}</Frame>;
 }
 
 /** Several lines of text. */
 export function AreaField<K extends string>(props: FieldProps<K> & { readonly placeholder?: string }) {
-  const { form, name, placeholder = '' } = props;
+  const { placeholder = '' } = props;
   return (
     <Frame {...props}>
-      {(control) => (
-        <textarea
-          {...control}
-          rows={3}
-          value={form.values[name]}
-          placeholder={placeholder}
-          autocomplete="off"
-          spellcheck={false}
-          onInput={(event) => form.set(name, event.currentTarget.value)}
-        />
-      )}
+      {(control) => <textarea {...control} {...PLAIN} rows={3} placeholder={placeholder} />}
     </Frame>
   );
 }
 
-type ChoiceProps<K extends string> = FieldProps<K> & {
-  readonly choices: readonly (readonly [value: string, label: string])[];
-};
-
-export function ChoiceField<K extends string>(props: ChoiceProps<K>) {
-  const { form, name, choices } = props;
+export function ChoiceField<K extends string>(props: FieldProps<K> & { readonly choices: Choices }) {
   return (
     <Frame {...props}>
       {(control) => (
-        <select
-          {...control}
-          value={form.values[name]}
-          onChange={(event) => form.set(name, event.currentTarget.value)}
-        >
-          {choices.map(([value, label]) => (
-            <option key={value} value={value}>
-              {label}
-            </option>
-          ))}
+        <select {...control}>
+          <Options choices={props.choices} />
         </select>
       )}
     </Frame>

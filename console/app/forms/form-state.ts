@@ -144,6 +144,11 @@ function newKey(): string {
   return `console-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
 }
 
+/** Empty values of the fields that have these labels. */
+export function emptyValues<K extends string>(labels: Readonly<Record<K, string>>): Values<K> {
+  return Object.fromEntries(Object.keys(labels).map((name) => [name, ''])) as Values<K>; // the same names
+}
+
 /** @throws FieldError if the value is empty */
 export function required<K extends string>(values: Values<K>, name: K, message: string): string {
   const value = values[name].trim();

@@ -5,7 +5,9 @@ import { FieldError } from './form-errors.ts';
 import type { Form, Values } from './form-state.ts';
 import { wholeNumber } from './values.ts';
 
-type PeriodKey = 'years' | 'months' | 'days';
+export const NO_PERIOD = { years: '', months: '', days: '' };
+
+type PeriodKey = keyof typeof NO_PERIOD;
 
 export function PeriodFields({ form }: { readonly form: Form<PeriodKey> }) {
   return (

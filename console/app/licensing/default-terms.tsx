@@ -2,7 +2,7 @@
 import type { App, DefaultTerms } from '../../../gen/hub/license/v1/license_pb.ts';
 import { limitText } from '../components/inline.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
-import { Effect, TextField } from '../forms/fields.tsx';
+import { TextField } from '../forms/fields.tsx';
 import { required, type Values } from '../forms/form-state.ts';
 import { seatNumber, snakeCase, wholeNumber } from '../forms/values.ts';
 import { useSignedIn } from '../signed-in.ts';
@@ -32,6 +32,14 @@ export function EditDefaultTerms({ app }: { readonly app: App }) {
         await hub.licenses.updateApp({ app: app.slug, ...requestOf(values, changed) });
         return `${app.slug} is changed.`;
       }}
+      effect={({ values }) => (
+        <>
+          <p>Licenses that are issued from now on get these terms. Existing licenses keep theirs.</p>
+          {values.leaseDays.trim() === '0' && (
+            <p>Without a lease, a revocation never reaches a machine that stays offline.</p>
+          )}
+        </>
+      )}
     >
       {(form) => (
         <>
@@ -39,12 +47,6 @@ export function EditDefaultTerms({ app }: { readonly app: App }) {
           <TextField form={form} name="seatLimit" label="Seats" hint="A number, or “unlimited”." />
           <TextField form={form} name="leaseDays" label="Offline lease in days" hint="0 for no bound." />
           <TextField form={form} name="graceDays" label="Grace in days" hint="0 for none." />
-          <Effect>
-            <p>Licenses that are issued from now on get these terms. Existing licenses keep theirs.</p>
-            {form.values.leaseDays.trim() === '0' && (
-              <p>Without a lease, a revocation never reaches a machine that stays offline.</p>
-            )}
-          </Effect>
         </>
       )}
     </DialogForm>

@@ -36,13 +36,13 @@ export function EditLicense({ license }: { readonly license: License }) {
         return `The terms of the license …${keyHint} are changed.${over}`;
       }}
       reload={async () => (await licenses.getLicense({ licenseId })).license ?? license}
+      effect={(form, before) => <EditEffect license={before} form={form} />}
     >
       {(form, before) => (
         <>
           <MainTerms form={form} app={license.app} />
           <TimeField form={form} name="expiresAt" label="Expires (UTC)" hint={expiryHint(before)} />
           <OtherTerms form={form} />
-          <EditEffect license={before} form={form} />
         </>
       )}
     </DialogForm>

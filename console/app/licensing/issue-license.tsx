@@ -10,10 +10,9 @@ import { FieldError } from '../forms/form-errors.ts';
 import type { Form, Values } from '../forms/form-state.ts';
 import { PeriodFields, readPeriod } from '../forms/period-fields.tsx';
 import { type SignedIn, useSignedIn } from '../signed-in.ts';
-import { type IssueKey, issueRequest } from './issue-request.ts';
+import { type IssueKey, issueRequest, NEW_LICENSE } from './issue-request.ts';
 import { KeyTexts } from './license-key.tsx';
 import { MainTerms, MoreTerms, useDefaultTerms } from './terms-fields.tsx';
-import { NO_TERMS } from './terms-values.ts';
 
 type IssueProps = {
   /** The apps to choose from. */
@@ -56,7 +55,7 @@ export function IssueLicense({ apps, customer }: IssueProps) {
       wide
       subject={undefined}
       initial={() => ({
-        ...FIRST,
+        ...NEW_LICENSE,
         app: apps.chosen ?? apps.names[0] ?? '',
         ...(customer && { whose: 'existing', customerId: customer.customerId }),
       })}
@@ -152,18 +151,3 @@ const EXPIRIES = [
   ['time', 'at a time'],
   ['first', 'a period after the first activation'],
 ] as const;
-
-const FIRST: Values<IssueKey> = {
-  ...NO_TERMS,
-  app: '',
-  whose: 'none',
-  customerId: '',
-  customer: '',
-  customerEmail: '',
-  count: '1',
-  expiry: 'never',
-  expiresAt: '',
-  years: '',
-  months: '',
-  days: '',
-};

@@ -1,25 +1,26 @@
 // The request of the form that issues licenses.
-
 import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
 import { FieldError } from '../forms/form-errors.ts';
 import { required, type Values } from '../forms/form-state.ts';
-import { readPeriod } from '../forms/period-fields.tsx';
+import { NO_PERIOD, readPeriod } from '../forms/period-fields.tsx';
 import { readTime, wholeNumber } from '../forms/values.ts';
-import { readGivenTerms, type TermsKey } from './terms-values.ts';
+import { NO_TERMS, readGivenTerms } from './terms-values.ts';
 
-export type IssueKey =
-  | TermsKey
-  | 'app'
-  | 'whose'
-  | 'customerId'
-  | 'customer'
-  | 'customerEmail'
-  | 'count'
-  | 'expiry'
-  | 'expiresAt'
-  | 'years'
-  | 'months'
-  | 'days';
+/** The first values of the form. */
+export const NEW_LICENSE = {
+  ...NO_TERMS,
+  ...NO_PERIOD,
+  app: '',
+  whose: 'none',
+  customerId: '',
+  customer: '',
+  customerEmail: '',
+  count: '1',
+  expiry: 'never',
+  expiresAt: '',
+};
+
+export type IssueKey = keyof typeof NEW_LICENSE;
 
 /** @throws FieldError if a value is missing or cannot be read */
 export function issueRequest(values: Values<IssueKey>) {

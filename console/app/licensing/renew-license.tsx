@@ -4,14 +4,14 @@ import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
 import { addPeriod, type CalendarPeriod } from '../../../lib/presentation/calendar.ts';
 import { Moment } from '../components/inline.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
-import { ChoiceField, Effect, TimeField } from '../forms/fields.tsx';
+import { ChoiceField, TimeField } from '../forms/fields.tsx';
 import { FieldError } from '../forms/form-errors.ts';
 import type { Values } from '../forms/form-state.ts';
-import { PeriodFields, readPeriod } from '../forms/period-fields.tsx';
+import { NO_PERIOD, PeriodFields, readPeriod } from '../forms/period-fields.tsx';
 import { readTime, timeText } from '../forms/values.ts';
 import { useSignedIn } from '../signed-in.ts';
 
-type RenewKey = 'by' | 'to' | 'years' | 'months' | 'days';
+type RenewKey = keyof typeof NO_PERIOD | 'by' | 'to';
 
 const PERIODS: Readonly<Record<string, CalendarPeriod>> = {
   year: { years: 1, months: 0, days: 0 },
@@ -39,13 +39,13 @@ export function RenewLicense({ license }: { readonly license: License }) {
         return `The license …${keyHint} is renewed.`;
       }}
       reload={async () => (await licenses.getLicense({ licenseId })).license ?? license}
+      effect={({ values }, before) => <RenewEffect license={before} values={values} />}
     >
-      {(form, before) => (
+      {(form) => (
         <>
           <ChoiceField form={form} name="by" label="Renew" choices={WAYS} />
           {form.values.by === 'period' && <PeriodFields form={form} />}
           {form.values.by === 'time' && <TimeField form={form} name="to" label="New expiry (UTC)" />}
-          <RenewEffect license={before} values={form.values} />
         </>
       )}
     </DialogForm>
@@ -62,7 +62,7 @@ const WAYS = [
 function RenewEffect({ license, values }: { readonly license: License; readonly values: Values<RenewKey> }) {
   const until = newExpiry(license, values);
   return (
-    <Effect>
+    <>
       <p>
         It expires <Moment at={license.expiresAt} />
         {until && (
@@ -77,18 +77,12 @@ function RenewEffect({ license, values }: { readonly license: License; readonly 
         A period is counted from now if the license has expired. Machines learn the new expiry at their next
         activation, or after their next check.
       </p>
-    </Effect>
+    </>
   );
 }
 
 function renewValues(license: License): Values<RenewKey> {
-  return {
-    by: 'year',
-    to: timeText(license.expiresAt),
-    years: '',
-    months: '',
-    days: '',
-  };
+  return { ...NO_PERIOD, by: 'year', to: timeText(license.expiresAt) };
 }
 
 /** @throws FieldError if a value cannot be read */

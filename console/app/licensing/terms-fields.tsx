@@ -5,7 +5,7 @@ import { AreaField, ChoiceField, TextField } from '../forms/fields.tsx';
 import type { Form } from '../forms/form-state.ts';
 import { useLive } from '../live.ts';
 import { useSignedIn } from '../signed-in.ts';
-import type { TermsKey } from './terms-values.ts';
+import { TERM_LABELS, type TermsKey } from './terms-values.ts';
 
 type TermsProps = {
   readonly form: Form<TermsKey>;
@@ -14,25 +14,35 @@ type TermsProps = {
 };
 
 export function MainTerms({ form, app, defaults }: TermsProps & { readonly app: string }) {
+  const seats = defaults ? `${limitText(defaults.seatLimit || 1)}, the default of the app` : '';
   return (
     <>
-      <TextField
-        form={form}
-        name="seatLimit"
-        label="Seats"
-        placeholder={defaults ? `${limitText(defaults.seatLimit || 1)}, the default of the app` : ''}
-        hint="Machines that may be active at the same time: a number, or “unlimited”."
-      />
+      <Term form={form} name="seatLimit" placeholder={seats} />
       <ProfileField form={form} app={app} />
-      <TextField
-        form={form}
-        name="features"
-        label="Features"
-        placeholder="export, sync"
-        hint="Names, separated by commas."
-      />
+      <Term form={form} name="features" placeholder="export, sync" />
     </>
   );
+}
+
+const HINTS = {
+  seatLimit: 'Machines that may be active at the same time: a number, or “unlimited”.',
+  features: 'Names, separated by commas.',
+  limits: 'One name=number on a line; “unlimited” is a number too. They override the limits of the profile.',
+  graceDays: 'How long the license stays valid after its expiry; 0 for none.',
+  leaseDays: 'How long a signed copy works without contact to the hub; 0 for no bound.',
+  metadata: 'One name=value on a line.',
+  signedMetadata: 'Names of the entries of metadata that signed copies contain, separated by commas.',
+};
+
+type TermProps = {
+  readonly form: Form<TermsKey>;
+  readonly name: keyof typeof HINTS;
+  readonly placeholder: string;
+};
+
+function Term({ name, ...props }: TermProps) {
+  const field = { ...props, name, label: TERM_LABELS[name], hint: HINTS[name] };
+  return name === 'limits' || name === 'metadata' ? <AreaField {...field} /> : <TextField {...field} />;
 }
 
 const EVERY_MS = 300_000;
@@ -79,41 +89,11 @@ export function OtherTerms({ form, defaults }: TermsProps) {
     number === undefined ? '' : `${number}, the default of the app`;
   return (
     <>
-      <AreaField
-        form={form}
-        name="limits"
-        label="Own limits"
-        placeholder="projects=10"
-        hint="One name=number on a line; “unlimited” is a number too. They override the limits of the profile."
-      />
-      <TextField
-        form={form}
-        name="graceDays"
-        label="Grace in days"
-        placeholder={days(defaults?.graceDays)}
-        hint="How long the license stays valid after its expiry; 0 for none."
-      />
-      <TextField
-        form={form}
-        name="leaseDays"
-        label="Offline lease in days"
-        placeholder={days(defaults?.leaseDays)}
-        hint="How long a signed copy works without contact to the hub; 0 for no bound."
-      />
-      <AreaField
-        form={form}
-        name="metadata"
-        label="Metadata"
-        placeholder="order=1183"
-        hint="One name=value on a line."
-      />
-      <TextField
-        form={form}
-        name="signedMetadata"
-        label="Signed metadata"
-        placeholder="edition"
-        hint="Names of the entries of metadata that signed copies contain, separated by commas."
-      />
+      <Term form={form} name="limits" placeholder="projects=10" />
+      <Term form={form} name="graceDays" placeholder={days(defaults?.graceDays)} />
+      <Term form={form} name="leaseDays" placeholder={days(defaults?.leaseDays)} />
+      <Term form={form} name="metadata" placeholder="order=1183" />
+      <Term form={form} name="signedMetadata" placeholder="edition" />
     </>
   );
 }

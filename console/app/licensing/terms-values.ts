@@ -1,5 +1,5 @@
 // The terms of a license as values of a form.
-import type { Values } from '../forms/form-state.ts';
+import { emptyValues, type Values } from '../forms/form-state.ts';
 import { readLimits, readNames, readPairs, seatNumber, wholeNumber } from '../forms/values.ts';
 
 export const TERM_LABELS = {
@@ -15,16 +15,7 @@ export const TERM_LABELS = {
 
 export type TermsKey = keyof typeof TERM_LABELS;
 
-export const NO_TERMS: Values<TermsKey> = {
-  seatLimit: '',
-  limitProfile: '',
-  limits: '',
-  features: '',
-  graceDays: '',
-  leaseDays: '',
-  metadata: '',
-  signedMetadata: '',
-};
+export const NO_TERMS = emptyValues(TERM_LABELS);
 
 /** The terms that are wanted. @throws FieldError if a value cannot be read */
 export function readTerms(values: Values<TermsKey>, isWanted: (name: TermsKey) => boolean) {

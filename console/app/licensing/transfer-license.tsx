@@ -2,7 +2,6 @@
 import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
 import { CustomerPicker } from '../customers/customer-picker.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
-import { Effect } from '../forms/fields.tsx';
 import { required } from '../forms/form-state.ts';
 import { useSignedIn } from '../signed-in.ts';
 
@@ -26,19 +25,15 @@ export function TransferLicense({ license }: { readonly license: License }) {
         return `The license …${keyHint} belongs to ${now?.customer ?? 'the customer'} now.`;
       }}
       reload={async () => (await licenses.getLicense({ licenseId })).license ?? license}
-    >
-      {(form, before) => (
-        <>
-          <CustomerPicker form={form} app={license.app} />
-          <Effect>
-            <p>
-              The license moves from {before.customer ?? 'no customer'} to the chosen customer. Its key, its
-              terms and its machines stay: re-key it if the old customer must not use the key any more. Signed
-              copies name the new customer after their next activation.
-            </p>
-          </Effect>
-        </>
+      effect={(_, before) => (
+        <p>
+          The license moves from {before.customer ?? 'no customer'} to the chosen customer. Its key, its terms
+          and its machines stay: re-key it if the old customer must not use the key any more. Signed copies
+          name the new customer after their next activation.
+        </p>
       )}
+    >
+      {(form) => <CustomerPicker form={form} app={license.app} />}
     </DialogForm>
   );
 }

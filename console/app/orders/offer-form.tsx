@@ -5,15 +5,21 @@ import { grantText, summarizeGrant } from '../../../lib/presentation/order-text.
 import { type Scope, useSlots } from '../components/scope-filters.ts';
 import { Changes } from '../forms/changes.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
-import { AreaField, ChoiceField, Effect, TextField } from '../forms/fields.tsx';
+import { AreaField, ChoiceField, TextField } from '../forms/fields.tsx';
 import { FieldError } from '../forms/form-errors.ts';
 import { type Form, required, type Values } from '../forms/form-state.ts';
 import { PeriodFields } from '../forms/period-fields.tsx';
 import { MainTerms, MoreTerms, useDefaultTerms } from '../licensing/terms-fields.tsx';
-import { TERM_LABELS } from '../licensing/terms-values.ts';
 import { linkTo } from '../route.ts';
 import { useSignedIn } from '../signed-in.ts';
-import { NEW_OFFER, type OfferKey, offerValues, readTerms, refundChoices } from './offer-values.ts';
+import {
+  NEW_OFFER,
+  OFFER_LABELS,
+  type OfferKey,
+  offerValues,
+  readTerms,
+  refundChoices,
+} from './offer-values.ts';
 
 /** `apps`: those to choose from. */
 export function CreateOffer({ apps }: { readonly apps: Scope }) {
@@ -35,6 +41,7 @@ export function CreateOffer({ apps }: { readonly apps: Scope }) {
         });
         return { announce: 'The offer is created.', goTo: offer && linkTo(['offers', offer.offerId]) };
       }}
+      effect={({ values }) => <p>{describe(values)}</p>}
     >
       {(form) => (
         <>
@@ -55,9 +62,6 @@ export function CreateOffer({ apps }: { readonly apps: Scope }) {
           />
           <ChoiceField form={form} name="grants" label="Grants" choices={GRANTS} />
           <OfferFields form={form} app={form.values.app} slots={slots} />
-          <Effect>
-            <p>{describe(form.values)}</p>
-          </Effect>
         </>
       )}
     </DialogForm>
@@ -92,18 +96,16 @@ export function EditOffer({ offer }: { readonly offer: Offer }) {
         return `Version ${now?.version} of the offer is created.`;
       }}
       reload={async () => (await hub.offers.getOffer({ offer: offerId })).offer ?? offer}
-    >
-      {(form, before) => (
-        <>
-          <OfferFields form={form} app={before.app} slots={slots} />
-          <Changes form={form} labels={LABELS} textOf={textOf}>
-            <p>
-              This makes version {before.version + 1}. Sessions that exist keep their version.{' '}
-              {describe(form.values)}
-            </p>
-          </Changes>
-        </>
+      effect={(form, before) => (
+        <Changes form={form} labels={OFFER_LABELS} textOf={textOf}>
+          <p>
+            This makes version {before.version + 1}. Sessions that exist keep their version.{' '}
+            {describe(form.values)}
+          </p>
+        </Changes>
       )}
+    >
+      {(form, before) => <OfferFields form={form} app={before.app} slots={slots} />}
     </DialogForm>
   );
 }
@@ -185,24 +187,6 @@ const VALIDITIES = [
   ['ever', 'for ever'],
   ['first', 'for a period after the first activation'],
 ] as const;
-
-const LABELS: Readonly<Record<OfferKey, string>> = {
-  app: 'App',
-  slug: 'Short name',
-  name: 'Name',
-  prices: 'Prices',
-  grants: 'Grants',
-  ...TERM_LABELS,
-  validity: 'Valid',
-  years: 'Years',
-  months: 'Months',
-  days: 'Days',
-  seats: 'Seats',
-  pageSlot: 'Sold on the hub’s own page',
-  downloadUrl: 'Download address',
-  onRefund: 'On a refund',
-  catalogPrices: 'Prices at providers',
-};
 
 function textOf(key: OfferKey, values: Values<OfferKey>): string {
   const value = values[key];

@@ -8,45 +8,36 @@ import { formatDecimal } from '../../../lib/presentation/money.ts';
 import { parseDecimal } from '../../../lib/presentation/parse-decimal.ts';
 import { limitText } from '../components/inline.tsx';
 import { FieldError } from '../forms/form-errors.ts';
-import { required, type Values } from '../forms/form-state.ts';
+import { emptyValues, required, type Values } from '../forms/form-state.ts';
 import { readPeriod } from '../forms/period-fields.tsx';
 import { limitLines, pairLines, readPairs, wholeNumber } from '../forms/values.ts';
-import { NO_TERMS, readGivenTerms, type TermsKey } from '../licensing/terms-values.ts';
+import { readGivenTerms, TERM_LABELS } from '../licensing/terms-values.ts';
 
 /** `seats` are those that a unit adds, `seatLimit` those of a new license. */
-export type OfferKey =
-  | TermsKey
-  | 'app'
-  | 'slug'
-  | 'name'
-  | 'prices'
-  | 'grants'
-  | 'validity'
-  | 'years'
-  | 'months'
-  | 'days'
-  | 'seats'
-  | 'pageSlot'
-  | 'downloadUrl'
-  | 'onRefund'
-  | 'catalogPrices';
+export const OFFER_LABELS = {
+  ...TERM_LABELS,
+  app: 'App',
+  slug: 'Short name',
+  name: 'Name',
+  prices: 'Prices',
+  grants: 'Grants',
+  validity: 'Valid',
+  years: 'Years',
+  months: 'Months',
+  days: 'Days',
+  seats: 'Seats',
+  pageSlot: 'Sold on the hub’s own page',
+  downloadUrl: 'Download address',
+  onRefund: 'On a refund',
+  catalogPrices: 'Prices at providers',
+};
+
+export type OfferKey = keyof typeof OFFER_LABELS;
 
 export const NEW_OFFER: Values<OfferKey> = {
-  ...NO_TERMS,
-  app: '',
-  slug: '',
-  name: '',
-  prices: '',
+  ...emptyValues(OFFER_LABELS),
   grants: 'license',
   validity: 'ever',
-  years: '',
-  months: '',
-  days: '',
-  seats: '',
-  pageSlot: '',
-  downloadUrl: '',
-  onRefund: '',
-  catalogPrices: '',
 };
 
 /** The refund policies for a kind of grant. The first choice, whose name is empty, is the default of the hub. */
@@ -67,19 +58,14 @@ const OTHER_CHOICES = [
 
 export function offerValues(terms: OfferTerms | undefined): Values<OfferKey> {
   if (terms === undefined) return NEW_OFFER;
-  const { name, prices, grant, pageSlot, downloadUrl } = terms;
+  const { name, grant, pageSlot, downloadUrl } = terms;
+  const prices = terms.prices
+    .map(({ minorUnits, currency }) => `${currency}=${formatDecimal(minorUnits, currency)}`)
+    .join('\n');
   const policy = wordFor(REFUND_POLICIES, terms.onRefund);
   const onRefund = isRefundChoice(grant.case ?? '', policy) ? policy : '';
   const catalogPrices = terms.catalogPrices.map(({ gateway, price }) => `${gateway}=${price}`).join('\n');
-  const common = {
-    ...NEW_OFFER,
-    name,
-    prices: priceLines(prices),
-    pageSlot,
-    downloadUrl,
-    onRefund,
-    catalogPrices,
-  };
+  const common = { ...NEW_OFFER, name, prices, pageSlot, downloadUrl, onRefund, catalogPrices };
   switch (grant.case) {
     case 'license':
       return { ...common, grants: 'license', ...licenseValues(grant.value) };
@@ -115,12 +101,6 @@ function licenseValues(grant: LicenseGrant) {
 function periodValues(period: CalendarPeriod | undefined) {
   const text = (part: number | undefined): string => (part ? String(part) : '');
   return { years: text(period?.years), months: text(period?.months), days: text(period?.days) };
-}
-
-function priceLines(prices: OfferTerms['prices']): string {
-  return prices
-    .map(({ minorUnits, currency }) => `${currency}=${formatDecimal(minorUnits, currency)}`)
-    .join('\n');
 }
 
 /** @throws FieldError if a value is missing or cannot be read */

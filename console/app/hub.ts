@@ -1,4 +1,5 @@
 // Connect clients of the hub's services, authenticated as the caller.
+import type { DescMethod } from '@bufbuild/protobuf';
 import { type Client, Code, ConnectError, createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-web';
 import { Health } from '../../gen/grpc/health/v1/health_pb.ts';
@@ -31,7 +32,26 @@ const SERVICES = {
   refunds: RefundService,
 };
 
-export type Hub = { readonly [name in keyof typeof SERVICES]: Client<(typeof SERVICES)[name]> };
+type Services = typeof SERVICES;
+
+export type Hub = { readonly [name in keyof Services]: Client<Services[name]> };
+
+/** A service and one of its methods: `licenses.getLicense`. */
+export type MethodName = {
+  [name in keyof Services]: `${name}.${keyof Services[name]['method'] & string}`;
+}[keyof Services];
+
+const METHODS: ReadonlyMap<string, DescMethod> = new Map(
+  Object.entries(SERVICES).flatMap(([name, { methods }]) =>
+    methods.map((method) => [`${name}.${method.localName}`, method] as const),
+  ),
+);
+
+export function methodOf(name: MethodName): DescMethod {
+  const method = METHODS.get(name);
+  if (method === undefined) throw new Error(`there is no method ${name}`);
+  return method;
+}
 
 /** Some calls wait up to 30 seconds for a payment provider. */
 const TIMEOUT_MS = 40_000;

@@ -1,12 +1,8 @@
 // Reads the state of the hub for the overview, and lists the problems that need an operator.
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../gen/grpc/health/v1/health_pb.ts';
-import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
 import { OrderState } from '../../gen/hub/order/v1/order_pb.ts';
-import { OrderService } from '../../gen/hub/order/v1/order_service_pb.ts';
-import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { type Callback, CallbackState, ChargeStatus } from '../../gen/hub/payment/v1/payment_pb.ts';
-import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
 import { checkHealth, type HealthProblem } from '../../lib/presentation/health.ts';
 import { createReading } from '../../lib/presentation/metric-reading.ts';
 import { spanText } from './components/inline.tsx';
@@ -53,7 +49,7 @@ export async function loadOverview(
   signal: AbortSignal,
 ): Promise<Overview> {
   const sees: SignedIn['may'] = (method) => !isLimited && may(method);
-  const seesCallbacks = sees(PaymentAdminService.method.listCallbacks);
+  const seesCallbacks = sees('paymentAdmin.listCallbacks');
   const list = async (state: CallbackState): Promise<Callback[]> => {
     if (!seesCallbacks) return [];
     return (await hub.paymentAdmin.listCallbacks({ state, pageSize: MAX_COUNT }, { signal })).callbacks;
@@ -69,14 +65,10 @@ export async function loadOverview(
     list(CallbackState.RECEIVED),
     list(CallbackState.DEAD),
     list(CallbackState.MISMATCH),
-    sees(OrderService.method.listOrders) ? hub.orders.listOrders(blocked, { signal }) : undefined,
-    sees(PaymentService.method.listChargeSessions)
-      ? hub.payments.listChargeSessions(pending, { signal })
-      : undefined,
-    sees(PaymentAdminService.method.summarizeUsage)
-      ? hub.paymentAdmin.summarizeUsage(period, { signal })
-      : undefined,
-    sees(MetricsService.method.readMetrics) ? hub.metrics.readMetrics({}, { signal }) : undefined,
+    sees('orders.listOrders') ? hub.orders.listOrders(blocked, { signal }) : undefined,
+    sees('payments.listChargeSessions') ? hub.payments.listChargeSessions(pending, { signal }) : undefined,
+    sees('paymentAdmin.summarizeUsage') ? hub.paymentAdmin.summarizeUsage(period, { signal }) : undefined,
+    sees('metrics.readMetrics') ? hub.metrics.readMetrics({}, { signal }) : undefined,
   ]);
   const hubTime = told.hubTime ? timestampDate(told.hubTime) : new Date();
   return {

@@ -2,7 +2,6 @@
 import { type DescField, type DescMethod, getOption, hasOption } from '@bufbuild/protobuf';
 import { access, Role, Subject, subject } from '../../gen/hub/access/v1/access_pb.ts';
 import type { GetCallerResponse } from '../../gen/hub/access/v1/access_service_pb.ts';
-import { OrderService } from '../../gen/hub/order/v1/order_service_pb.ts';
 import { ROLES, wordFor } from '../../lib/presentation/enum-names.ts';
 
 type Caller = Pick<GetCallerResponse, 'role' | 'apps' | 'slots'>;
@@ -25,11 +24,6 @@ export function isLimited({ apps, slots }: Caller): boolean {
 }
 
 /** Whether the token may see orders: those of its apps that were paid through its slots. */
-export function canSeeOrders(caller: Caller): boolean {
-  const isWithinNeither = isLimited(caller) && (caller.apps.length === 0 || caller.slots.length === 0);
-  return !isWithinNeither && canCall(caller, OrderService.method.listOrders);
-}
-
 /** Whether the field can name a resource within the token's apps or slots. */
 function isWithin({ apps, slots }: Caller, field: DescField): boolean {
   if (!hasOption(field, subject)) return false;

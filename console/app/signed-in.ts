@@ -1,9 +1,8 @@
 // Signs in and out. The token stays in memory or, on request, in this tab's session storage.
-import type { DescMethod } from '@bufbuild/protobuf';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { GetCallerResponse } from '../../gen/hub/access/v1/access_service_pb.ts';
-import { connect, type Hub } from './hub.ts';
+import { connect, type Hub, type MethodName, methodOf } from './hub.ts';
 import { canCall, isLimited } from './permissions.ts';
 import { createState } from './state.ts';
 
@@ -11,7 +10,7 @@ export type SignedIn = {
   readonly hub: Hub;
   readonly caller: GetCallerResponse;
   /** Whether the caller may call the method for at least one app or slot. */
-  readonly may: (method: DescMethod) => boolean;
+  readonly may: (method: MethodName) => boolean;
   /** Whether the token is limited to certain apps or slots. */
   readonly isLimited: boolean;
 };
@@ -26,6 +25,12 @@ export function useSignedIn(): SignedIn {
   const who = useContext(SignedInContext);
   if (who === undefined) throw new Error('nobody is signed in');
   return who;
+}
+
+/** Whether the token may see orders: those of its apps that were paid through its slots. */
+export function canSeeOrders({ caller, may, isLimited }: SignedIn): boolean {
+  const isWithinNeither = isLimited && (caller.apps.length === 0 || caller.slots.length === 0);
+  return !isWithinNeither && may('orders.listOrders');
 }
 
 /** Why the console signed the user out; empty at first and after a manual sign-out. */
@@ -45,8 +50,12 @@ export async function signIn(token: string | undefined, keepForTab: boolean): Pr
   });
   if (keepForTab && token !== undefined) sessionStorage.setItem(KEY, token);
   signOutReason.set('');
-  const may = (method: DescMethod): boolean => canCall(caller, method);
-  signedIn.set({ hub, caller, may, isLimited: isLimited(caller) });
+  signedIn.set({
+    hub,
+    caller,
+    may: (method) => canCall(caller, methodOf(method)),
+    isLimited: isLimited(caller),
+  });
 }
 
 export function signOut(reason = ''): void {

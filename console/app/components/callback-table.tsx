@@ -1,7 +1,7 @@
 // A table of callbacks.
 import type { Callback } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { CALLBACK_STATES } from '../../../lib/presentation/enum-names.ts';
-import { Moment, ShortId, StateBadge } from './inline.tsx';
+import { ShortId, StateBadge } from './inline.tsx';
 import { type Column, Table } from './table.tsx';
 
 type TableProps = {
@@ -30,7 +30,7 @@ const DETAILS: readonly Column<Callback>[] = [
 ];
 
 const COLUMNS: readonly Column<Callback>[] = [
-  { title: 'Received', cell: ({ receivedAt }) => <Moment at={receivedAt} /> },
+  { title: 'Received', cell: ({ receivedAt }) => receivedAt },
   { title: 'State', cell: ({ state }) => <StateBadge of={CALLBACK_STATES} state={state} /> },
   { title: 'Callback', cell: ({ callbackId }) => <ShortId id={callbackId} /> },
   { title: 'Session', wide: true, cell: ({ sessionId }) => <ShortId id={sessionId} /> },

@@ -1,15 +1,13 @@
 // Lists the duplicate payments of a session and marks them as handled.
-import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import type { DuplicatePayment } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { useSignedIn } from '../signed-in.ts';
 import { Confirm } from './confirm.tsx';
-import { Amount, Moment } from './inline.tsx';
 import { Section } from './page.tsx';
 import { Table } from './table.tsx';
 
 export function Duplicates({ duplicates }: { readonly duplicates: readonly DuplicatePayment[] }) {
   const { hub, may } = useSignedIn();
-  const mayResolve = may(PaymentAdminService.method.resolveDuplicatePayment);
+  const mayResolve = may('paymentAdmin.resolveDuplicatePayment');
   const resolve = async (duplicatePaymentId: string, resolution: string): Promise<string> => {
     await hub.paymentAdmin.resolveDuplicatePayment({ duplicatePaymentId, resolution });
     return 'The duplicate payment is marked as handled.';
@@ -23,9 +21,9 @@ export function Duplicates({ duplicates }: { readonly duplicates: readonly Dupli
         keyOf={({ duplicatePaymentId }) => duplicatePaymentId}
         empty="There is none."
         columns={[
-          { title: 'Amount', kind: 'number', cell: ({ amount }) => <Amount money={amount} /> },
+          { title: 'Amount', kind: 'number', cell: ({ amount }) => amount },
           { title: 'Provider’s transaction', cell: (each) => <code>{each.gatewayTransactionId}</code> },
-          { title: 'Found', wide: true, cell: ({ foundAt }) => <Moment at={foundAt} /> },
+          { title: 'Found', wide: true, cell: ({ foundAt }) => foundAt },
           {
             title: 'Handled',
             cell: (each) =>

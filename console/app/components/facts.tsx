@@ -1,13 +1,9 @@
 // A list of names and values that describes one resource.
-import { isMessage } from '@bufbuild/protobuf';
-import { type Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt';
-import type { ComponentChildren } from 'preact';
-import { type Money, MoneySchema } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { Amount, Moment } from './inline.tsx';
+import { shown, type Value } from './inline.tsx';
 
-export type Fact = readonly [name: string, value: ComponentChildren | Date | Timestamp | Money];
+export type Fact = readonly [name: string, value: Value];
 
-/** Omits facts without a value. Shows times and amounts of money as everywhere. */
+/** Omits facts without a value. */
 export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
   return (
     <dl class="facts">
@@ -21,11 +17,6 @@ export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
       )}
     </dl>
   );
-}
-
-function shown(value: Fact[1]): ComponentChildren {
-  if (value instanceof Date || isMessage(value, TimestampSchema)) return <Moment at={value} />;
-  return isMessage(value, MoneySchema) ? <Amount money={value} /> : value;
 }
 
 /** Metadata or fields as name-value pairs. */

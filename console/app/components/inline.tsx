@@ -1,13 +1,22 @@
 // What stands within a line: amounts of money, states, ids, times and limits.
-
-import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import { isMessage } from '@bufbuild/protobuf';
+import { type Timestamp, TimestampSchema, timestampDate } from '@bufbuild/protobuf/wkt';
+import type { ComponentChildren } from 'preact';
 import type { SeatUsage } from '../../../gen/hub/error/v1/error_pb.ts';
-import type { Money } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { type Money, MoneySchema } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { CHARGE_STATUSES, wordFor } from '../../../lib/presentation/enum-names.ts';
 import { formatDecimal } from '../../../lib/presentation/money.ts';
 import { announce } from '../announce.ts';
 import { linkToId } from '../route.ts';
 import { createState, useValue } from '../state.ts';
+
+export type Value = ComponentChildren | Date | Timestamp | Money;
+
+/** Times and amounts of money as everywhere, and anything else as it is. */
+export function shown(value: Value): ComponentChildren {
+  if (value instanceof Date || isMessage(value, TimestampSchema)) return <Moment at={value} />;
+  return isMessage(value, MoneySchema) ? <Amount money={value} /> : value;
+}
 
 // Amounts of money: exact, with the digits of the currency and thousands separators.
 
@@ -75,10 +84,9 @@ export function StatusBadge({ status, verified }: { readonly status: number; rea
 
 // Identifiers: shortened in lists, in full on their page, linked to their page.
 
-/** `chs_…dhf733z5`: the start encodes the time and differs little within a list. */
-export function ShortId({ id }: { readonly id: string }) {
+/** Default of `text`: `chs_…dhf733z5`. The start encodes the time and differs little within a list. */
+export function ShortId({ id, text = shortened(id) }: { readonly id: string; readonly text?: string }) {
   if (id === '') return null;
-  const text = id.length > 16 ? `${id.slice(0, id.indexOf('_') + 1)}…${id.slice(-8)}` : id;
   const link = linkToId(id);
   if (link === undefined) return <code title={id}>{text}</code>;
   return (
@@ -86,6 +94,10 @@ export function ShortId({ id }: { readonly id: string }) {
       <code>{text}</code>
     </a>
   );
+}
+
+function shortened(id: string): string {
+  return id.length > 16 ? `${id.slice(0, id.indexOf('_') + 1)}…${id.slice(-8)}` : id;
 }
 
 export function WholeId({ id }: { readonly id: string }) {
@@ -129,7 +141,7 @@ type MomentProps = {
 export function Moment({ at, exact = false, none = '' }: MomentProps) {
   const shown = useValue(zone);
   if (at === undefined) return <span class="muted">{none}</span>;
-  const date = dateOf(at);
+  const date = at instanceof Date ? at : timestampDate(at);
   const other = shown === 'UTC' ? 'local' : 'UTC';
   return (
     <time class="moment" dateTime={date.toISOString()} title={`${momentText(date, other, true)} ${other}`}>
@@ -138,8 +150,15 @@ export function Moment({ at, exact = false, none = '' }: MomentProps) {
   );
 }
 
-export function dateOf(at: Timestamp | Date): Date {
-  return at instanceof Date ? at : timestampDate(at);
+/** A text before a time; nothing without a time. */
+export function MomentAfter({ text, at }: { readonly text: string; readonly at: MomentProps['at'] }) {
+  if (at === undefined) return null;
+  return (
+    <>
+      {text}
+      <Moment at={at} />
+    </>
+  );
 }
 
 /** `21 Nov 20:41:05`; with the year if it is not the current one. */
@@ -188,7 +207,6 @@ export function Seats({ seats }: { readonly seats: SeatUsage | undefined }) {
   );
 }
 
-/** Formats a limit. */
 export function limitText(limit: number | bigint): string {
   return Number(limit) === -1 ? 'unlimited' : String(limit);
 }

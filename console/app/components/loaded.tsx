@@ -32,7 +32,6 @@ export function Loaded<T>({ live, children }: LoadedProps<T>) {
   );
 }
 
-/** An error message. */
 export function Trouble({ children }: { readonly children: ComponentChildren }) {
   return (
     <div class="trouble" role="alert">

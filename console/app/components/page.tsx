@@ -2,9 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { type Live, PageRefresh } from '../live.ts';
-import { type Filter, Filters } from './filters.tsx';
 import { Loaded } from './loaded.tsx';
-import { Pager } from './pager.tsx';
 
 export type PageProps = {
   readonly title: string;
@@ -60,50 +58,6 @@ export function LivePage<T>({ title, live, beside, actions, children }: LivePage
       </Page>
     </PageRefresh.Provider>
   );
-}
-
-export type ListPageProps<T> = {
-  readonly title: string;
-  readonly live: Live<T> & { readonly isOutdated?: boolean };
-  readonly filters?: readonly Filter[];
-  readonly tabs?: ComponentChildren;
-  readonly actions?: ComponentChildren;
-  /** For a list that follows a search: the rows, and the singular of what they are; its plural ends with s. */
-  readonly search?: { readonly what: string; readonly rows: (page: T) => readonly unknown[] };
-  readonly children: OfData<T>;
-};
-
-/** A page of a list, with its filters and links to other pages. */
-export function ListPage<T extends { readonly nextPageToken: string; readonly since?: string }>(
-  props: ListPageProps<T>,
-) {
-  const { title, live, filters = [], tabs, actions, search, children } = props;
-  return (
-    <PageRefresh.Provider value={live.refresh}>
-      <Page title={title} actions={actions}>
-        {filters.length > 0 && <Filters filters={filters} />}
-        {tabs}
-        <Loaded live={live}>
-          {(page) => (
-            <div class={live.isOutdated ? 'outdated' : ''} aria-busy={live.isOutdated}>
-              {search && (
-                <p class="visually-hidden" role="status">
-                  {countText(search.rows(page).length, search.what, page.nextPageToken !== '')}
-                </p>
-              )}
-              {children(page)}
-              <Pager next={page.nextPageToken} since={page.since} />
-            </div>
-          )}
-        </Loaded>
-      </Page>
-    </PageRefresh.Provider>
-  );
-}
-
-function countText(count: number, what: string, hasMore: boolean): string {
-  const counted = `${count === 0 ? 'no' : count} ${what}${count === 1 ? '' : 's'}`;
-  return hasMore ? `the first ${counted}` : counted;
 }
 
 export type SectionProps = {

@@ -1,14 +1,9 @@
 // Buttons that replay one or many callbacks.
 
-import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { type Callback, CallbackState } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { CALLBACK_STATES, wordFor } from '../../../lib/presentation/enum-names.ts';
-import { type SignedIn, useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../signed-in.ts';
 import { Confirm } from './confirm.tsx';
-
-export function mayReplay({ may }: SignedIn): boolean {
-  return may(PaymentAdminService.method.replayCallback);
-}
 
 export function Replay({ callback }: { readonly callback: Callback }) {
   const { hub } = useSignedIn();

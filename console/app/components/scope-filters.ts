@@ -1,7 +1,5 @@
 // The filters by slot and by app. A limited token must always choose one.
-import type { DescMethod } from '@bufbuild/protobuf';
-import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
-import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import type { MethodName } from '../hub.ts';
 import { useLive } from '../live.ts';
 import { useRoute } from '../route.ts';
 import { useSignedIn } from '../signed-in.ts';
@@ -19,7 +17,7 @@ const EVERY_MS = 300_000;
 
 export function useSlots(): Scope {
   const { hub, caller } = useSignedIn();
-  return useScope('slot', caller.slots, PaymentAdminService.method.listSlots, async (signal) => {
+  return useScope('slot', caller.slots, 'paymentAdmin.listSlots', async (signal) => {
     const { slots } = await hub.paymentAdmin.listSlots({}, { signal });
     return slots.map(({ name }) => name);
   });
@@ -27,7 +25,7 @@ export function useSlots(): Scope {
 
 export function useApps(): Scope {
   const { hub, caller } = useSignedIn();
-  return useScope('app', caller.apps, LicenseAdminService.method.listApps, async (signal) => {
+  return useScope('app', caller.apps, 'licenses.listApps', async (signal) => {
     const { apps } = await hub.licenses.listApps({ pageSize: 1000 }, { signal });
     return apps.map(({ slug }) => slug);
   });
@@ -37,7 +35,7 @@ export function useApps(): Scope {
 function useScope(
   name: 'app' | 'slot',
   own: readonly string[],
-  method: DescMethod,
+  method: MethodName,
   list: (signal: AbortSignal) => Promise<readonly string[]>,
 ): Scope {
   const { may, isLimited } = useSignedIn();

@@ -3,12 +3,12 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { announce, announcement } from '../announce.ts';
 import { isPaused, lastAnswer } from '../live.ts';
-import { navEntriesFor } from '../navigation.ts';
 import { roleName } from '../permissions.ts';
 import { go, linkTo, linkToId, useRoute } from '../route.ts';
 import { signOut, useSignedIn } from '../signed-in.ts';
 import { useValue } from '../state.ts';
 import { THEMES, theme } from '../theme.ts';
+import { placesFor } from '../views/view.tsx';
 import { Brand } from './brand.tsx';
 import { momentText, zone } from './inline.tsx';
 import { Select } from './select.tsx';
@@ -51,14 +51,14 @@ function Side() {
         <Finder />
         <nav aria-label="Views">
           <ul>
-            {navEntriesFor(who).map((place) => (
-              <li key={place.path}>
+            {placesFor(who).map(([name, title]) => (
+              <li key={name}>
                 <a
-                  href={linkTo([place.path].filter(Boolean))}
-                  aria-current={place.path === here ? 'page' : undefined}
+                  href={linkTo([name].filter(Boolean))}
+                  aria-current={name === here ? 'page' : undefined}
                   onClick={() => setOpen(false)}
                 >
-                  {place.title}
+                  {title}
                 </a>
               </li>
             ))}

@@ -1,9 +1,10 @@
 // Tables, with a text for an empty list.
 import type { ComponentChildren } from 'preact';
+import { shown, type Value } from './inline.tsx';
 
 export type Column<T> = {
   readonly title: string;
-  readonly cell: (row: T) => ComponentChildren;
+  readonly cell: (row: T) => Value;
   /** `number`: aligned right. `long`: takes the remaining width. `named`: shows its title on narrow screens. */
   readonly kind?: 'number' | 'long' | 'named';
   /** Hidden on narrow screens. */
@@ -40,7 +41,7 @@ export function Table<T>({ caption, columns, rows, keyOf, empty }: TableProps<T>
             <tr key={keyOf(row)}>
               {columns.map((column) => (
                 <td key={column.title} class={classOf(column)} data-title={column.title}>
-                  {column.cell(row)}
+                  {shown(column.cell(row))}
                 </td>
               ))}
             </tr>

@@ -1,19 +1,14 @@
 // Finds a customer as one types, and chooses one of the matches.
 import { useId, useState } from 'preact/hooks';
-import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
 import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
 import { describedBy, ErrorText } from '../forms/fields.tsx';
 import type { Form } from '../forms/form-state.ts';
 import { useDebounced, useKept } from '../forms/search.ts';
 import { useLive } from '../live.ts';
-import { type SignedIn, useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../signed-in.ts';
 
 const SHOWN = 8;
 const EVERY_MS = 60_000;
-
-export function mayPickCustomer({ may }: SignedIn): boolean {
-  return may(CustomerService.method.listCustomers);
-}
 
 export type PickerProps = {
   readonly form: Form<'customerId'>;

@@ -1,7 +1,7 @@
 // A table of deliveries with their states, attempts and answers.
 import type { Delivery } from '../../../gen/hub/event/v1/event_pb.ts';
 import { DELIVERY_STATES } from '../../../lib/presentation/enum-names.ts';
-import { Moment, StateBadge } from '../components/inline.tsx';
+import { StateBadge } from '../components/inline.tsx';
 import { type Column, Table } from '../components/table.tsx';
 
 export type DeliveryTableProps = {
@@ -24,16 +24,8 @@ export function DeliveryTable({ caption, deliveries, empty, first, last = [] }: 
         ...first,
         { title: 'State', cell: ({ state }) => <StateBadge of={DELIVERY_STATES} state={state} /> },
         { title: 'Attempts', kind: 'number', cell: ({ attempts }) => attempts },
-        {
-          title: 'Last attempt',
-          wide: true,
-          cell: ({ lastAttemptAt }) => lastAttemptAt && <Moment at={lastAttemptAt} />,
-        },
-        {
-          title: 'Next attempt',
-          kind: 'named',
-          cell: ({ nextAttemptAt }) => nextAttemptAt && <Moment at={nextAttemptAt} />,
-        },
+        { title: 'Last attempt', wide: true, cell: ({ lastAttemptAt }) => lastAttemptAt },
+        { title: 'Next attempt', kind: 'named', cell: ({ nextAttemptAt }) => nextAttemptAt },
         {
           title: 'Took',
           kind: 'number',

@@ -1,6 +1,5 @@
 // The actions on an endpoint that the role of the caller and the state of the endpoint allow.
 import { DeliveryState, type Endpoint } from '../../../gen/hub/event/v1/event_pb.ts';
-import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import { DELIVERY_STATES } from '../../../lib/presentation/enum-names.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { StateBadge } from '../components/inline.tsx';
@@ -13,16 +12,15 @@ type EndpointProps = { readonly endpoint: Endpoint };
 
 export function EndpointActions(props: EndpointProps) {
   const { may } = useSignedIn();
-  const { method } = EventService;
   const isDisabled = props.endpoint.disabledAt !== undefined;
   return (
     <>
-      {may(method.testEndpoint) && <Test {...props} />}
-      {may(method.updateEndpoint) && <EditEndpoint {...props} />}
-      {may(method.rotateEndpointSecret) && <RotateSecret {...props} />}
-      {may(method.disableEndpoint) && !isDisabled && <Disable {...props} />}
-      {may(method.enableEndpoint) && isDisabled && <Enable {...props} />}
-      {may(method.removeEndpoint) && <Remove {...props} />}
+      {may('events.testEndpoint') && <Test {...props} />}
+      {may('events.updateEndpoint') && <EditEndpoint {...props} />}
+      {may('events.rotateEndpointSecret') && <RotateSecret {...props} />}
+      {may('events.disableEndpoint') && !isDisabled && <Disable {...props} />}
+      {may('events.enableEndpoint') && isDisabled && <Enable {...props} />}
+      {may('events.removeEndpoint') && <Remove {...props} />}
     </>
   );
 }

@@ -1,6 +1,6 @@
 // The state of an endpoint as a badge: enabled, failing, or disabled.
 import type { Endpoint } from '../../../gen/hub/event/v1/event_pb.ts';
-import { Badge, Moment } from '../components/inline.tsx';
+import { Badge, MomentAfter } from '../components/inline.tsx';
 
 export function EndpointBadge({ endpoint: { disabledAt, failingSince } }: { readonly endpoint: Endpoint }) {
   if (disabledAt !== undefined) return <Badge tone="bad">disabled</Badge>;
@@ -10,16 +10,10 @@ export function EndpointBadge({ endpoint: { disabledAt, failingSince } }: { read
 /** The badge, its time and its reason. */
 export function EndpointState({ endpoint }: { readonly endpoint: Endpoint }) {
   const { disabledAt, disabledReason, failingSince } = endpoint;
-  const since = disabledAt ?? failingSince;
   return (
     <>
       <EndpointBadge endpoint={endpoint} />
-      {since && (
-        <>
-          {' since '}
-          <Moment at={since} />
-        </>
-      )}
+      <MomentAfter text=" since " at={disabledAt ?? failingSince} />
       {disabledReason !== '' && <div class="value muted">{disabledReason}</div>}
     </>
   );

@@ -1,5 +1,4 @@
 // A link to the events of an object.
-import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import { linkTo } from '../route.ts';
 import { useSignedIn } from '../signed-in.ts';
 
@@ -12,7 +11,7 @@ type LinkProps = {
 
 export function EventsLink({ object, scope }: LinkProps) {
   const { may, isLimited } = useSignedIn();
-  if (!may(EventService.method.listEvents) || (isLimited && scope === undefined)) return null;
+  if (!may('events.listEvents') || (isLimited && scope === undefined)) return null;
   return (
     <a href={linkTo(['events'], { object, ...(isLimited && { app: scope?.app, slot: scope?.slot }) })}>
       Events

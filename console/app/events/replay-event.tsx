@@ -1,16 +1,11 @@
 // Replays an event to an endpoint that has a delivery of it, or to another one.
 import type { Endpoint, Event } from '../../../gen/hub/event/v1/event_pb.ts';
-import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { ChoiceField } from '../forms/fields.tsx';
-import { type SignedIn, useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../signed-in.ts';
 
 type ReplayProps = { readonly event: Event; readonly endpoint: Endpoint };
-
-export function mayReplayEvents({ may }: SignedIn): boolean {
-  return may(EventService.method.replayEvent);
-}
 
 /** Replays an event to an endpoint that has a delivery of it. */
 export function ReplayEvent({ event, endpoint }: ReplayProps) {

@@ -1,15 +1,14 @@
 // Issues licenses, and shows their keys.
-import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { periodText } from '../../../lib/presentation/calendar.ts';
 import { limitText, ShortId } from '../components/inline.tsx';
 import type { Scope } from '../components/scope-filters.ts';
-import { CustomerPicker, mayPickCustomer } from '../customers/customer-picker.tsx';
+import { CustomerPicker } from '../customers/customer-picker.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { ChoiceField, Effect, TextField, TimeField } from '../forms/fields.tsx';
 import { FieldError } from '../forms/form-errors.ts';
 import type { Form, Values } from '../forms/form-state.ts';
 import { PeriodFields, readPeriod } from '../forms/period-fields.tsx';
-import { type SignedIn, useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../signed-in.ts';
 import { type IssueKey, issueRequest, NEW_LICENSE } from './issue-request.ts';
 import { KeyTexts } from './license-key.tsx';
 import { MainTerms, MoreTerms, useDefaultTerms } from './terms-fields.tsx';
@@ -20,10 +19,6 @@ type IssueProps = {
   /** The customer, if it is certain. */
   readonly customer?: { readonly customerId: string; readonly name: string };
 };
-
-export function mayIssue({ may }: SignedIn): boolean {
-  return may(LicenseAdminService.method.issueLicenses);
-}
 
 export function IssueLicense({ apps, customer }: IssueProps) {
   const { hub } = useSignedIn();
@@ -91,10 +86,10 @@ function IssueFields({ form, apps, isCertain }: FieldsProps) {
 }
 
 function CustomerFields({ form }: Pick<FieldsProps, 'form'>) {
-  const who = useSignedIn();
+  const { may } = useSignedIn();
   const choices = [
     ['none', 'none'],
-    ...(mayPickCustomer(who) ? ([['existing', 'one that the hub knows']] as const) : []),
+    ...(may('customers.listCustomers') ? ([['existing', 'one that the hub knows']] as const) : []),
     ['inline', 'by name or email'],
   ] as const;
   return (

@@ -2,7 +2,7 @@
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
 import { addPeriod, type CalendarPeriod } from '../../../lib/presentation/calendar.ts';
-import { Moment } from '../components/inline.tsx';
+import { Moment, MomentAfter } from '../components/inline.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { ChoiceField, TimeField } from '../forms/fields.tsx';
 import { FieldError } from '../forms/form-errors.ts';
@@ -65,13 +65,7 @@ function RenewEffect({ license, values }: { readonly license: License; readonly 
     <>
       <p>
         It expires <Moment at={license.expiresAt} />
-        {until && (
-          <>
-            {', and after this '}
-            <Moment at={until} />
-          </>
-        )}
-        .
+        <MomentAfter text=", and after this " at={until} />.
       </p>
       <p>
         A period is counted from now if the license has expired. Machines learn the new expiry at their next

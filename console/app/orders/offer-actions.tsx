@@ -1,5 +1,4 @@
 // The actions on an offer that the role of the caller and the state of the offer allow.
-import { OfferService } from '../../../gen/hub/order/v1/offer_service_pb.ts';
 import type { Offer } from '../../../gen/hub/order/v1/order_pb.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { useSignedIn } from '../signed-in.ts';
@@ -10,13 +9,12 @@ type OfferProps = { readonly offer: Offer };
 
 export function OfferActions(props: OfferProps) {
   const { may } = useSignedIn();
-  const { method } = OfferService;
   const isArchived = props.offer.archivedAt !== undefined;
   return (
     <>
-      {may(method.updateOffer) && <EditOffer {...props} />}
-      {may(method.archiveOffer) && !isArchived && <Archive {...props} />}
-      {may(method.unarchiveOffer) && isArchived && <Unarchive {...props} />}
+      {may('offers.updateOffer') && <EditOffer {...props} />}
+      {may('offers.archiveOffer') && !isArchived && <Archive {...props} />}
+      {may('offers.unarchiveOffer') && isArchived && <Unarchive {...props} />}
     </>
   );
 }

@@ -4,7 +4,15 @@ import type { Seat } from '../../../gen/hub/license/v1/license_pb.ts';
 import { type OrderLicense, OrderState } from '../../../gen/hub/order/v1/order_pb.ts';
 import { LICENSE_STATES, nameOf, ORDER_STATES, TAKEN_BACK } from '../../../lib/presentation/enum-names.ts';
 import { grantedText, takenText } from '../../../lib/presentation/order-text.ts';
-import { Amount, Moment, ShortId, StateBadge, StatusBadge, type Tone } from '../components/inline.tsx';
+import {
+  Amount,
+  Moment,
+  MomentAfter,
+  ShortId,
+  StateBadge,
+  StatusBadge,
+  type Tone,
+} from '../components/inline.tsx';
 import { linkTo } from '../route.ts';
 import { isReversed, type OrderFacts } from './order-facts.ts';
 
@@ -100,18 +108,8 @@ function LicenseLine({ license, facts }: LineProps) {
   return (
     <>
       <ShortId id={licenseId} /> {grantedText(license)}
-      {expiresAfter && (
-        <>
-          {' until '}
-          <Moment at={expiresAfter} />
-        </>
-      )}
-      {expiresBefore && (
-        <>
-          {', before until '}
-          <Moment at={expiresBefore} />
-        </>
-      )}
+      <MomentAfter text=" until " at={expiresAfter} />
+      <MomentAfter text=", before until " at={expiresBefore} />
       {taken && `, taken back: ${taken}`} {now && <StateBadge of={LICENSE_STATES} state={now.state} />}
     </>
   );

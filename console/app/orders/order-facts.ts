@@ -1,11 +1,8 @@
 // Reads what the pages of orders show beside the order: its offer, its session, its licenses and its machines.
 
-import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import type { License, Seat } from '../../../gen/hub/license/v1/license_pb.ts';
-import { OfferService } from '../../../gen/hub/order/v1/offer_service_pb.ts';
 import type { Offer, Order } from '../../../gen/hub/order/v1/order_pb.ts';
 import { type ChargeSession, ChargeStatus } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { PaymentService } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
 import { firstMachines } from '../../../lib/presentation/first-machines.ts';
 import type { SignedIn } from '../signed-in.ts';
 
@@ -32,15 +29,12 @@ export async function loadOrder(who: SignedIn, id: string, signal: AbortSignal):
   const { order } = await hub.orders.getOrder({ order: id }, { signal });
   if (order === undefined) throw new Error('the hub returned no order');
   const { sessionId, offerId, offerVersion } = order;
-  const { getLicense } = LicenseAdminService.method;
   const read = async (licenseId: string) =>
     (await hub.licenses.getLicense({ licenseId }, { signal })).license;
-  const shown = may(getLicense) ? order.licenses.slice(0, LICENSES) : [];
+  const shown = may('licenses.getLicense') ? order.licenses.slice(0, LICENSES) : [];
   const [session, offer, licenses, machines] = await Promise.all([
-    may(PaymentService.method.getChargeSession)
-      ? hub.payments.getChargeSession({ sessionId }, { signal })
-      : undefined,
-    may(OfferService.method.getOffer)
+    may('payments.getChargeSession') ? hub.payments.getChargeSession({ sessionId }, { signal }) : undefined,
+    may('offers.getOffer')
       ? hub.offers.getOffer({ offer: offerId, version: offerVersion }, { signal })
       : undefined,
     Promise.all(shown.map(({ licenseId }) => read(licenseId))),
@@ -61,6 +55,6 @@ export async function machinesOf(
   order: Order | undefined,
   signal: AbortSignal,
 ): Promise<Seat[]> {
-  if (!may(LicenseAdminService.method.listSeats)) return [];
+  if (!may('licenses.listSeats')) return [];
   return firstMachines(order, (request) => hub.licenses.listSeats(request, { signal }));
 }

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Order } from '../../../gen/hub/order/v1/order_pb.ts';
 import { ORDER_STATES } from '../../../lib/presentation/enum-names.ts';
-import { Amount, Moment, ShortId, StateBadge } from '../components/inline.tsx';
+import { ShortId, StateBadge } from '../components/inline.tsx';
 import { Table } from '../components/table.tsx';
 import { linkTo } from '../route.ts';
 
@@ -16,7 +16,7 @@ export function OrderTable({ orders, empty }: TableProps) {
       keyOf={({ orderId }) => orderId}
       empty={empty}
       columns={[
-        { title: 'Paid', cell: ({ createdAt }) => <Moment at={createdAt} /> },
+        { title: 'Paid', cell: ({ createdAt }) => createdAt },
         { title: 'State', cell: ({ state }) => <StateBadge of={ORDER_STATES} state={state} /> },
         { title: 'Order', cell: ({ orderId }) => <ShortId id={orderId} /> },
         {
@@ -28,7 +28,7 @@ export function OrderTable({ orders, empty }: TableProps) {
             </>
           ),
         },
-        { title: 'Amount', kind: 'number', cell: ({ amount }) => <Amount money={amount} /> },
+        { title: 'Amount', kind: 'number', cell: ({ amount }) => amount },
         { title: 'Slot', wide: true, cell: ({ slot }) => slot },
         { title: 'Why', kind: 'long', wide: true, cell: ({ reason }) => reason },
       ]}

@@ -2,7 +2,6 @@
 import type { Order } from '../../../gen/hub/order/v1/order_pb.ts';
 import { type ChargeSession, ChargeStatus } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { type Refund, RefundState } from '../../../gen/hub/payment/v1/refund_pb.ts';
-import { RefundService } from '../../../gen/hub/payment/v1/refund_service_pb.ts';
 import { messageOf } from '../../../lib/caught-error.ts';
 import { formatDecimal } from '../../../lib/presentation/money.ts';
 import { parseDecimal } from '../../../lib/presentation/parse-decimal.ts';
@@ -26,7 +25,7 @@ export function RefundForm({ session, refunds, order }: RefundProps) {
   const currency = amount?.currency ?? '';
   const leftMinor = leftOf(session, refunds);
   if (status !== ChargeStatus.SUCCESS || leftMinor <= 0n) return null;
-  if (!may(RefundService.method.createRefund)) return null;
+  if (!may('refunds.createRefund')) return null;
   return (
     <DialogForm
       action="Refund"

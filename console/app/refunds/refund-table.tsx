@@ -1,6 +1,5 @@
 // A table of refunds and disputes, with the button that marks one as reviewed.
 import type { Refund } from '../../../gen/hub/payment/v1/refund_pb.ts';
-import { RefundService } from '../../../gen/hub/payment/v1/refund_service_pb.ts';
 import {
   REFUND_KINDS,
   REFUND_ORIGINS,
@@ -8,7 +7,7 @@ import {
   wordFor,
 } from '../../../lib/presentation/enum-names.ts';
 import { Confirm } from '../components/confirm.tsx';
-import { Amount, Moment, ShortId, StateBadge } from '../components/inline.tsx';
+import { ShortId, StateBadge } from '../components/inline.tsx';
 import { Table } from '../components/table.tsx';
 import { sentence } from '../explain.ts';
 import { useSignedIn } from '../signed-in.ts';
@@ -23,9 +22,9 @@ export function RefundTable({ refunds, empty }: TableProps) {
       keyOf={({ refundId }) => refundId}
       empty={empty}
       columns={[
-        { title: 'Created', cell: ({ createdAt }) => <Moment at={createdAt} /> },
+        { title: 'Created', cell: ({ createdAt }) => createdAt },
         { title: 'State', cell: ({ state }) => <StateBadge of={REFUND_STATES} state={state} /> },
-        { title: 'Amount', kind: 'number', cell: ({ amount }) => <Amount money={amount} /> },
+        { title: 'Amount', kind: 'number', cell: ({ amount }) => amount },
         { title: 'Session', cell: ({ sessionId }) => <ShortId id={sessionId} /> },
         {
           title: 'Kind',
@@ -52,7 +51,7 @@ function Review({ refund }: { readonly refund: Refund }) {
   return (
     <>
       <p>{sentence(reviewReason)}</p>
-      {may(RefundService.method.resolveRefund) && (
+      {may('refunds.resolveRefund') && (
         <Confirm action="Mark as reviewed" question="Mark this refund as reviewed?" asksReason run={resolve}>
           <p>
             {sentence(reviewReason)} This moves no money, and changes no license. Do what is needed first,

@@ -1,16 +1,14 @@
 // Apps, their signing keys and limit profiles.
 
-import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { type App, type LimitProfile, SigningKeyState } from '../../../gen/hub/license/v1/license_pb.ts';
 import { limitsText, Moment, StateBadge } from '../components/inline.tsx';
-import { ListPage, Section } from '../components/page.tsx';
+import { ListPage } from '../components/list-page.tsx';
+import { Section } from '../components/page.tsx';
 import { Table } from '../components/table.tsx';
 import { defaultTermsText, EditDefaultTerms } from '../licensing/default-terms.tsx';
-import { useList } from '../list.ts';
 import { linkTo } from '../route.ts';
 import { useSignedIn } from '../signed-in.ts';
 
-const EVERY_MS = 30_000;
 /** Each app needs one request for its profiles. */
 const PAGE_SIZE = 20;
 
@@ -18,21 +16,21 @@ type AppWithProfiles = { readonly app: App; readonly profiles: readonly LimitPro
 
 export function AppsView() {
   const { hub, may } = useSignedIn();
-  const seesProfiles = may(LicenseAdminService.method.listLimitProfiles);
-  const live = useList({
-    everyMs: EVERY_MS,
-    load: async ({ pageToken }, options) => {
-      const page = await hub.licenses.listApps({ pageSize: PAGE_SIZE, pageToken }, options);
-      const withProfiles = page.apps.map(async (app): Promise<AppWithProfiles> => {
-        if (!seesProfiles) return { app, profiles: [] };
-        const reply = await hub.licenses.listLimitProfiles({ app: app.slug }, options);
-        return { app, profiles: reply.limitProfiles };
-      });
-      return { apps: await Promise.all(withProfiles), nextPageToken: page.nextPageToken };
-    },
-  });
+  const seesProfiles = may('licenses.listLimitProfiles');
   return (
-    <ListPage title="Apps and keys" live={live}>
+    <ListPage
+      title="Apps and keys"
+      everyMs={30_000}
+      load={async ({ pageToken }, options) => {
+        const page = await hub.licenses.listApps({ pageSize: PAGE_SIZE, pageToken }, options);
+        const withProfiles = page.apps.map(async (app): Promise<AppWithProfiles> => {
+          if (!seesProfiles) return { app, profiles: [] };
+          const reply = await hub.licenses.listLimitProfiles({ app: app.slug }, options);
+          return { app, profiles: reply.limitProfiles };
+        });
+        return { apps: await Promise.all(withProfiles), nextPageToken: page.nextPageToken };
+      }}
+    >
       {({ apps }) => (
         <>
           {apps.length === 0 && (
@@ -51,7 +49,7 @@ export function AppsView() {
 
 function AppSection({ app, profiles }: AppWithProfiles) {
   const { slug, name, signingKeys, createdAt } = app;
-  const mayEdit = useSignedIn().may(LicenseAdminService.method.updateApp);
+  const mayEdit = useSignedIn().may('licenses.updateApp');
   return (
     <Section
       isCard
@@ -77,7 +75,7 @@ function AppSection({ app, profiles }: AppWithProfiles) {
         columns={[
           { title: 'Signing key', kind: 'long', cell: ({ kid }) => <code class="value">{kid}</code> },
           { title: 'State', cell: ({ state }) => <StateBadge of={KEY_STATES} state={state} /> },
-          { title: 'Created', wide: true, cell: (key) => <Moment at={key.createdAt} /> },
+          { title: 'Created', wide: true, cell: (key) => key.createdAt },
         ]}
       />
       <Table

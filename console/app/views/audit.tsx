@@ -2,13 +2,10 @@
 
 import { ActorKind, type AuditEntry } from '../../../gen/hub/access/v1/audit_service_pb.ts';
 import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
-import { Moment, ShortId } from '../components/inline.tsx';
-import { ListPage } from '../components/page.tsx';
+import { ShortId } from '../components/inline.tsx';
+import { ListPage, timeFilter } from '../components/list-page.tsx';
 import { Table } from '../components/table.tsx';
-import { TIME_RANGES, useList } from '../list.ts';
 import { useSignedIn } from '../signed-in.ts';
-
-const EVERY_MS = 10_000;
 
 /** Shows the kind of the actor, which the hub determines, beside its name. */
 const KINDS = [
@@ -21,28 +18,23 @@ const KINDS = [
 
 export function AuditView() {
   const { hub } = useSignedIn();
-  const live = useList({
-    everyMs: EVERY_MS,
-    span: '7',
-    load: ({ query, pageToken, from }, options) => {
-      const { subject, actor, kind, token, action } = query;
-      const actorKind = Object.values(ActorKind).find((number) => number > 0 && String(number) === kind);
-      const filter = omitEmpty({ subject, actor, actorKind, actorTokenId: token, action, since: from });
-      return hub.audit.listAuditEntries({ ...filter, pageToken }, options);
-    },
-  });
   return (
     <ListPage
       title="Audit log"
-      live={live}
+      everyMs={10_000}
       filters={[
         { name: 'subject', label: 'About', placeholder: 'id' },
         { name: 'actor', label: 'By', placeholder: 'name of a token' },
         { name: 'token', label: 'Token', placeholder: 'tok_…' },
         { name: 'kind', label: 'Kind', choices: KINDS },
         { name: 'action', label: 'Action', placeholder: 'license.revoke' },
-        { name: 'span', label: 'When', choices: TIME_RANGES, otherwise: '7' },
+        timeFilter('When', '7'),
       ]}
+      load={({ query: { subject, actor, kind, token, action }, pageToken, from }, options) => {
+        const actorKind = Object.values(ActorKind).find((number) => number > 0 && String(number) === kind);
+        const filter = omitEmpty({ subject, actor, actorKind, actorTokenId: token, action, since: from });
+        return hub.audit.listAuditEntries({ ...filter, pageToken }, options);
+      }}
     >
       {({ entries }) => (
         <Table
@@ -51,7 +43,7 @@ export function AuditView() {
           keyOf={({ auditEntryId }) => auditEntryId}
           empty="No change matches. Filters must match exactly."
           columns={[
-            { title: 'When', cell: ({ at }) => <Moment at={at} /> },
+            { title: 'When', cell: ({ at }) => at },
             { title: 'Action', cell: (entry) => <code>{entry.action}</code> },
             { title: 'About', cell: (entry) => <ShortId id={entry.subject} /> },
             { title: 'By', cell: (entry) => <Actor entry={entry} /> },

@@ -4,7 +4,7 @@ import { CALLBACK_STATES, CHARGE_STATUSES, wordFor } from '../../../lib/presenta
 import { Facts, pairFacts } from '../components/facts.tsx';
 import { Badge, Moment, ShortId, StateBadge, WholeId } from '../components/inline.tsx';
 import { LivePage, Section } from '../components/page.tsx';
-import { mayReplay, Replay } from '../components/replay.tsx';
+import { Replay } from '../components/replay.tsx';
 import { Table } from '../components/table.tsx';
 import { useLive } from '../live.ts';
 import { useSignedIn } from '../signed-in.ts';
@@ -12,12 +12,9 @@ import { useSignedIn } from '../signed-in.ts';
 const EVERY_MS = 5_000;
 
 export function CallbackView({ id }: { readonly id: string }) {
-  const who = useSignedIn();
+  const { hub, may } = useSignedIn();
   const live = useLive(id, EVERY_MS, async (signal) => {
-    const { callback, verifications } = await who.hub.paymentAdmin.getCallback(
-      { callbackId: id },
-      { signal },
-    );
+    const { callback, verifications } = await hub.paymentAdmin.getCallback({ callbackId: id }, { signal });
     if (callback === undefined) throw new Error('the hub returned no callback');
     return { callback, verifications };
   });
@@ -26,7 +23,7 @@ export function CallbackView({ id }: { readonly id: string }) {
       title="Callback"
       live={live}
       beside={({ callback }) => <StateBadge of={CALLBACK_STATES} state={callback.state} />}
-      actions={({ callback }) => mayReplay(who) && <Replay callback={callback} />}
+      actions={({ callback }) => may('paymentAdmin.replayCallback') && <Replay callback={callback} />}
     >
       {({ callback: it, verifications }) => (
         <>

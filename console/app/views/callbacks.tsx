@@ -1,16 +1,13 @@
 // Callbacks, newest first; waiting ones by default.
-
+import type { ComponentChildren } from 'preact';
 import type { Callback } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { CALLBACK_STATES, numberOf, wordFor } from '../../../lib/presentation/enum-names.ts';
 import { CallbackTable } from '../components/callback-table.tsx';
-import { ListPage } from '../components/page.tsx';
-import { mayReplay, ReplayAll } from '../components/replay.tsx';
+import { ListPage } from '../components/list-page.tsx';
+import { ReplayAll } from '../components/replay.tsx';
 import { StateTabs } from '../components/tabs.tsx';
-import { useList } from '../list.ts';
 import { useRoute } from '../route.ts';
 import { useSignedIn } from '../signed-in.ts';
-
-const EVERY_MS = 10_000;
 
 const TABS = [
   ['received', 'Waiting', 'No callback is waiting: all are processed.'],
@@ -23,21 +20,22 @@ const TABS = [
 ] as const;
 
 export function CallbacksView() {
-  const who = useSignedIn();
+  const { hub, may } = useSignedIn();
   const { state = 'received' } = useRoute().query;
   const [, , empty] = TABS.find(([name]) => name === state) ?? TABS[0];
-  const live = useList({
-    everyMs: EVERY_MS,
-    load: ({ pageToken }, options) =>
-      who.hub.paymentAdmin.listCallbacks({ state: numberOf(CALLBACK_STATES, state), pageToken }, options),
-  });
-  const replayable = mayReplay(who) ? (live.data?.callbacks ?? []).filter(isGivenUp) : [];
+  const replayAll = (callbacks: readonly Callback[]): ComponentChildren => {
+    const replayable = callbacks.filter(isGivenUp);
+    return replayable.length > 1 && <ReplayAll callbacks={replayable} />;
+  };
   return (
     <ListPage
       title="Callbacks"
-      live={live}
+      everyMs={10_000}
       tabs={<StateTabs tabs={TABS} state={state} />}
-      actions={replayable.length > 1 && <ReplayAll callbacks={replayable} />}
+      load={({ pageToken }, options) =>
+        hub.paymentAdmin.listCallbacks({ state: numberOf(CALLBACK_STATES, state), pageToken }, options)
+      }
+      actions={(page) => may('paymentAdmin.replayCallback') && replayAll(page?.callbacks ?? [])}
     >
       {({ callbacks }) => <CallbackTable callbacks={callbacks} empty={empty} />}
     </ListPage>

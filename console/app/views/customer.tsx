@@ -1,8 +1,8 @@
 // One customer with the customer's licenses.
 
 import type { Customer } from '../../../gen/hub/customer/v1/customer_pb.ts';
-import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
 import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
+import { Confirm } from '../components/confirm.tsx';
 import { Facts, pairFacts } from '../components/facts.tsx';
 import { Filters } from '../components/filters.tsx';
 import { Badge, WholeId } from '../components/inline.tsx';
@@ -10,9 +10,8 @@ import { LivePage, Section } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
 import { type Scope, scopeFilter, useApps } from '../components/scope-filters.ts';
 import { EditCustomer } from '../customers/customer-form.tsx';
-import { EraseCustomer } from '../customers/erase-customer.tsx';
 import { EventsLink } from '../events/events-link.tsx';
-import { IssueLicense, mayIssue } from '../licensing/issue-license.tsx';
+import { IssueLicense } from '../licensing/issue-license.tsx';
 import { LicenseTable } from '../licensing/license-table.tsx';
 import { useLive } from '../live.ts';
 import { useRoute } from '../route.ts';
@@ -64,14 +63,40 @@ export function CustomerView({ id }: { readonly id: string }) {
 type ActionsProps = { readonly customer: Customer; readonly apps: Scope };
 
 function CustomerActions({ customer, apps }: ActionsProps) {
-  const who = useSignedIn();
-  const { method } = CustomerService;
+  const { may } = useSignedIn();
   return (
     <>
-      {mayIssue(who) && <IssueLicense apps={apps} customer={customer} />}
-      {who.may(method.updateCustomer) && <EditCustomer customer={customer} />}
-      {who.may(method.eraseCustomer) && <EraseCustomer customer={customer} />}
+      {may('licenses.issueLicenses') && <IssueLicense apps={apps} customer={customer} />}
+      {may('customers.updateCustomer') && <EditCustomer customer={customer} />}
+      {may('customers.eraseCustomer') && <EraseCustomer customer={customer} />}
     </>
+  );
+}
+
+/** Erases the personal data of a customer. */
+function EraseCustomer({ customer: { customerId, name } }: { readonly customer: Customer }) {
+  const { hub } = useSignedIn();
+  const erase = async (): Promise<string> => {
+    await hub.customers.eraseCustomer({ customerId });
+    return 'The customer is erased.';
+  };
+  return (
+    <Confirm
+      action="Erase"
+      question="Erase this customer’s personal data?"
+      word="ERASE"
+      dangerous
+      run={erase}
+    >
+      <p>
+        <strong>This cannot be undone.</strong> The hub removes the name, email, reference and metadata of{' '}
+        <b>{name}</b>: here, in charge sessions, in payment callbacks and in the audit log.
+      </p>
+      <p>
+        Licenses, keys, machines and payments stay. Backups that were made before still contain the data, and
+        so do signed copies of the licenses on the customer’s machines.
+      </p>
+    </Confirm>
   );
 }
 

@@ -9,7 +9,6 @@ import { Facts } from '../components/facts.tsx';
 import { Badge } from '../components/inline.tsx';
 import { LivePage, Section } from '../components/page.tsx';
 import { Table } from '../components/table.tsx';
-import { Trend } from '../components/trend.tsx';
 import { useLive } from '../live.ts';
 import { useSignedIn } from '../signed-in.ts';
 
@@ -158,4 +157,25 @@ function Now({ history }: { readonly history: readonly Throughput[] }) {
 
 function msText(milliseconds: number | undefined): string {
   return milliseconds === undefined ? '–' : `${milliseconds} ms`;
+}
+
+const WIDTH = 96;
+const HEIGHT = 20;
+/** Number of values that fill the width. */
+const MOST = 60;
+
+/** A sparkline, which grows to the right, then scrolls. Decorative: the current value is beside it as text. */
+function Trend({ values }: { readonly values: readonly number[] }) {
+  const shown = values.slice(-MOST);
+  const top = Math.max(...shown, 0) || 1;
+  const points = shown.map((value, index) => {
+    const x = (index * WIDTH) / (MOST - 1);
+    const y = HEIGHT - 1 - (value / top) * (HEIGHT - 2);
+    return `${x.toFixed(1)},${y.toFixed(1)}`;
+  });
+  return (
+    <svg class="trend" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} width={WIDTH} height={HEIGHT} aria-hidden="true">
+      <polyline points={points.join(' ')} />
+    </svg>
+  );
 }

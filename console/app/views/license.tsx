@@ -1,22 +1,21 @@
 // One license: its terms, its seats, and what the caller may do with it.
 
-import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
-import type { Seat } from '../../../gen/hub/license/v1/license_pb.ts';
+import type { License, Seat } from '../../../gen/hub/license/v1/license_pb.ts';
 import type { ListOrdersResponse } from '../../../gen/hub/order/v1/order_service_pb.ts';
+import { periodText } from '../../../lib/presentation/calendar.ts';
 import { LICENSE_STATES } from '../../../lib/presentation/enum-names.ts';
 import { Confirm } from '../components/confirm.tsx';
-import { Moment, StateBadge } from '../components/inline.tsx';
+import { Facts, pairFacts } from '../components/facts.tsx';
+import { limitsText, Moment, Seats, StateBadge, WholeId } from '../components/inline.tsx';
 import { LivePage, Section } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
 import { type Column, Table } from '../components/table.tsx';
 import { EventsLink } from '../events/events-link.tsx';
 import { LicenseActions } from '../licensing/license-actions.tsx';
-import { LicenseFacts } from '../licensing/license-facts.tsx';
 import { useLive } from '../live.ts';
 import { OrderTable } from '../orders/order-table.tsx';
-import { canSeeOrders } from '../permissions.ts';
 import { linkTo, useRoute } from '../route.ts';
-import { type SignedIn, useSignedIn } from '../signed-in.ts';
+import { canSeeOrders, type SignedIn, useSignedIn } from '../signed-in.ts';
 
 const EVERY_MS = 10_000;
 
@@ -29,7 +28,7 @@ export function LicenseView({ id }: { readonly id: string }) {
     const [{ license }, seats, page] = await Promise.all([
       licenses.getLicense({ licenseId: id }, { signal }),
       licenses.listSeats({ licenseId: id, includeReleased: withReleased, pageToken }, { signal }),
-      canSeeOrders(who.caller) ? orders.listOrders({ licenseId: id }, { signal }) : undefined,
+      canSeeOrders(who) ? orders.listOrders({ licenseId: id }, { signal }) : undefined,
     ]);
     if (license === undefined) throw new Error('the hub returned no license');
     return { license, seats, orders: page };
@@ -73,6 +72,47 @@ export function LicenseView({ id }: { readonly id: string }) {
   );
 }
 
+/** The terms and the history of the license. */
+function LicenseFacts({ license }: { readonly license: License }) {
+  const { customerId, validFor, suspendedAt, revokedAt, graceEndsAt } = license;
+  return (
+    <Facts
+      facts={[
+        ['License', <WholeId key="id" id={license.licenseId} />],
+        ['App', license.app],
+        ['Key ends with', <code key="key">{license.keyHint}</code>],
+        [
+          'Key',
+          license.keyDerivable ? `number ${license.keyGeneration}` : 'imported; the hub cannot show it',
+        ],
+        [
+          'Customer',
+          customerId && (
+            <a href={linkTo(['customers', customerId])}>{license.customer || 'erased customer'}</a>
+          ),
+        ],
+        ['Seats', <Seats key="seats" seats={license.seats} />],
+        ['Limit profile', license.limitProfile],
+        ['Limits', limitsText(license.limits)],
+        ['Features', license.features.join(', ')],
+        ['Offline lease', license.leaseDays === undefined ? 'no bound' : `${license.leaseDays} days`],
+        ['Valid', validFor && `${periodText(validFor)} from the first activation`],
+        ['Expires', !validFor && <Moment key="expires" at={license.expiresAt} none="never" />],
+        ['Grace ends', graceEndsAt],
+        ['Last active', license.lastActiveOn ?? 'never'],
+        ['Terms version', license.termsVersion],
+        ['Issued', license.createdAt],
+        ['Suspended', suspendedAt],
+        ['Why suspended', license.suspendReason],
+        ['Revoked', revokedAt],
+        ['Reason', license.revokeReason],
+        ...pairFacts(license.metadata, 'Metadata: '),
+        ['Signed metadata', license.signedMetadata.join(', ')],
+      ]}
+    />
+  );
+}
+
 type OrdersProps = { readonly id: string; readonly page: ListOrdersResponse };
 
 /** The orders that issued or changed the license. */
@@ -101,13 +141,13 @@ function seatColumns({ hub, may }: SignedIn, withReleased: boolean): Column<Seat
       cell: (seat) => seat.machineLabel || <code>{seat.machineFingerprint}</code>,
     },
     { title: 'Version', wide: true, cell: ({ appVersion }) => appVersion },
-    { title: 'Activated', wide: true, cell: ({ activatedAt }) => <Moment at={activatedAt} /> },
-    { title: 'Last seen', kind: 'named', cell: ({ lastSeenAt }) => <Moment at={lastSeenAt} /> },
+    { title: 'Activated', wide: true, cell: ({ activatedAt }) => activatedAt },
+    { title: 'Last seen', kind: 'named', cell: ({ lastSeenAt }) => lastSeenAt },
   ];
   if (withReleased) {
     columns.push({ title: 'Released', kind: 'named', cell: ({ releasedAt }) => <Moment at={releasedAt} /> });
   }
-  if (may(LicenseAdminService.method.releaseSeat)) {
+  if (may('licenses.releaseSeat')) {
     columns.push({
       title: 'Action',
       cell: (seat) =>

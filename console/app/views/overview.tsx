@@ -80,80 +80,53 @@ function Verdict({ seen }: { readonly seen: Overview }) {
   );
 }
 
-function Tiles({ seen: { backlog, blocked, pending, paid, hubTime } }: { readonly seen: Overview }) {
-  const callbacks = (state: string): string => linkTo(['callbacks'], { state });
+type Tile = readonly [name: string, value: string, note: string, link: string];
+
+function Tiles({ seen }: { readonly seen: Overview }) {
   return (
     <ul class="tiles">
-      {backlog && (
-        <>
-          <Tile
-            name="Waiting callbacks"
-            value={counted(backlog.waiting.length)}
-            note={
-              backlog.waiting.length > 0
-                ? `oldest: ${spanText(longestWait(backlog, hubTime))}`
-                : 'all processed'
-            }
-            link={callbacks('received')}
-          />
-          <Tile
-            name="Dead callbacks"
-            value={counted(backlog.dead.length)}
-            note={backlog.dead.length > 0 ? 'can be replayed' : 'none given up'}
-            link={callbacks('dead')}
-          />
-          <Tile
-            name="Mismatches"
-            value={counted(backlog.mismatch.length)}
-            note={backlog.mismatch.length > 0 ? 'settled nothing' : 'no contradictions'}
-            link={callbacks('mismatch')}
-          />
-        </>
-      )}
-      {blocked !== undefined && (
-        <Tile
-          name="Blocked orders"
-          value={counted(blocked)}
-          note={blocked > 0 ? 'paid, can be retried' : 'all fulfilled'}
-          link={linkTo(['orders'], { state: 'blocked', span: 'all' })}
-        />
-      )}
-      {pending !== undefined && (
-        <Tile
-          name="Sessions pending"
-          value={counted(pending)}
-          note="created within a day"
-          link={linkTo(['sessions'], { status: 'pending', span: '1' })}
-        />
-      )}
-      {paid.map(({ currency, minorUnits, payments }) => (
-        <Tile
-          key={currency}
-          name={`Paid, ${currency}`}
-          value={decimalText(minorUnits, currency)}
-          note={`${payments} ${payments === 1n ? 'payment' : 'payments'} within a day`}
-          link={linkTo(['usage'])}
-        />
+      {tilesOf(seen).map(([name, value, note, link]) => (
+        <li key={name}>
+          <a class="tile" href={link}>
+            <span class="name">{name}</span>
+            <span class="value">{value}</span>
+            <span class="muted">{note}</span>
+          </a>
+        </li>
       ))}
     </ul>
   );
 }
 
-type TileProps = {
-  readonly name: string;
-  readonly value: string;
-  readonly note: string;
-  readonly link: string;
-};
-
-function Tile({ name, value, note, link }: TileProps) {
-  return (
-    <li>
-      <a class="tile" href={link}>
-        <span class="name">{name}</span>
-        <span class="value">{value}</span>
-        <span class="muted">{note}</span>
-      </a>
-    </li>
-  );
+/** A tile for each figure that the caller may see. */
+function tilesOf({ backlog, blocked, pending, paid, hubTime }: Overview): Tile[] {
+  const tiles: Tile[] = [];
+  const addCallbacks = (name: string, state: string, count: number, some: string, none: string): void => {
+    tiles.push([name, counted(count), count > 0 ? some : none, linkTo(['callbacks'], { state })]);
+  };
+  if (backlog !== undefined) {
+    const { waiting, dead, mismatch } = backlog;
+    const oldest = `oldest: ${spanText(longestWait(backlog, hubTime))}`;
+    addCallbacks('Waiting callbacks', 'received', waiting.length, oldest, 'all processed');
+    addCallbacks('Dead callbacks', 'dead', dead.length, 'can be replayed', 'none given up');
+    addCallbacks('Mismatches', 'mismatch', mismatch.length, 'settled nothing', 'no contradictions');
+  }
+  if (blocked !== undefined) {
+    const note = blocked > 0 ? 'paid, can be retried' : 'all fulfilled';
+    tiles.push([
+      'Blocked orders',
+      counted(blocked),
+      note,
+      linkTo(['orders'], { state: 'blocked', span: 'all' }),
+    ]);
+  }
+  if (pending !== undefined) {
+    const link = linkTo(['sessions'], { status: 'pending', span: '1' });
+    tiles.push(['Sessions pending', counted(pending), 'created within a day', link]);
+  }
+  for (const { currency, minorUnits, payments } of paid) {
+    const note = `${payments} ${payments === 1n ? 'payment' : 'payments'} within a day`;
+    tiles.push([`Paid, ${currency}`, decimalText(minorUnits, currency), note, linkTo(['usage'])]);
+  }
+  return tiles;
 }

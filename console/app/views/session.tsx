@@ -2,9 +2,7 @@
 
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Order } from '../../../gen/hub/order/v1/order_pb.ts';
-import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { type ChargeSession, ChargeStatus, type UsageLog } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { PaymentService } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
 import {
   CALLBACK_STATES,
   CHARGE_STATUSES,
@@ -70,7 +68,7 @@ export function SessionView({ id }: { readonly id: string }) {
       )}
       actions={({ session, reply }) => (
         <>
-          {who.may(PaymentService.method.recheckChargeSession) && <Verify id={id} />}
+          {who.may('payments.recheckChargeSession') && <Verify id={id} />}
           <RefundForm session={session} refunds={reply.refunds} order={reply.order} />
         </>
       )}
@@ -129,7 +127,7 @@ function Callbacks({ id, reply }: CallbacksProps) {
       onlyCounted: Number(onlyCounted),
     }),
   );
-  const mayList = may(PaymentAdminService.method.listCallbacks);
+  const mayList = may('paymentAdmin.listCallbacks');
   return (
     <Section title="Callbacks">
       <p class="muted">{counts.join(', ') || 'No callback has arrived yet.'}</p>
@@ -261,7 +259,7 @@ function Fees({ usageLog }: { readonly usageLog: UsageLog }) {
         columns={[
           { title: 'Rule', cell: ({ rule }) => rule },
           { title: 'Version', kind: 'number', cell: ({ ruleVersion }) => ruleVersion },
-          { title: 'Fee', kind: 'number', cell: ({ amount }) => <Amount money={amount} /> },
+          { title: 'Fee', kind: 'number', cell: ({ amount }) => amount },
         ]}
       />
       {usageLog.fees.length > 1 && (

@@ -1,10 +1,7 @@
 // Payment slots, with a test of their provider credentials.
 
 import { useState } from 'preact/hooks';
-import {
-  PaymentAdminService,
-  type TestSlotResponse,
-} from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import type { TestSlotResponse } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { type Slot, SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { announce } from '../announce.ts';
 import { Badge, Moment } from '../components/inline.tsx';
@@ -20,7 +17,7 @@ const EVERY_MS = 30_000;
 export function SlotsView() {
   const { hub, may } = useSignedIn();
   const live = useLive('slots', EVERY_MS, (signal) => hub.paymentAdmin.listSlots({}, { signal }));
-  const mayTest = may(PaymentAdminService.method.testSlot);
+  const mayTest = may('paymentAdmin.testSlot');
   return (
     <LivePage title="Slots" live={live}>
       {({ slots }) => (
@@ -51,7 +48,7 @@ const COLUMNS: readonly Column<Slot>[] = [
     wide: true,
     cell: ({ baseUrl }) => <code class="value">{baseUrl}</code>,
   },
-  { title: 'Credentials since', wide: true, cell: ({ rotatedAt }) => <Moment at={rotatedAt} /> },
+  { title: 'Credentials since', wide: true, cell: ({ rotatedAt }) => rotatedAt },
 ];
 
 const TEST: Column<Slot> = { title: 'Provider answers', cell: ({ name }) => <Test slot={name} /> };

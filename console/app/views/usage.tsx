@@ -1,7 +1,7 @@
 // Payments and fees by currency and day (UTC), and the fee rules.
 
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { PaymentAdminService, type UsageDay } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import type { UsageDay } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import type { FeeRule } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { FEE_RULE_STATES } from '../../../lib/presentation/enum-names.ts';
 import { feeRuleScope, feeTermsText, percentText } from '../../../lib/presentation/fee-rule.ts';
@@ -9,7 +9,7 @@ import { formatDecimal } from '../../../lib/presentation/money.ts';
 import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
 import { BarChart } from '../components/bar-chart.tsx';
 import { Filters } from '../components/filters.tsx';
-import { decimalText, Moment, StateBadge } from '../components/inline.tsx';
+import { decimalText, StateBadge } from '../components/inline.tsx';
 import { Loaded } from '../components/loaded.tsx';
 import { Page, Section } from '../components/page.tsx';
 import { scopeFilter, useSlots } from '../components/scope-filters.ts';
@@ -47,7 +47,7 @@ export function UsageView() {
     );
     return byCurrency(days, reply.days);
   });
-  const seesRules = !isLimited && may(PaymentAdminService.method.listFeeRules);
+  const seesRules = !isLimited && may('paymentAdmin.listFeeRules');
   return (
     <Page title="Usage and fees">
       <Filters
@@ -162,8 +162,8 @@ function FeeRules() {
               { title: 'State', cell: ({ state }) => <StateBadge of={FEE_RULE_STATES} state={state} /> },
               { title: 'For', wide: true, cell: feeRuleScope },
               { title: 'Version', kind: 'number', wide: true, cell: ({ version }) => version },
-              { title: 'From', wide: true, cell: ({ validFrom }) => <Moment at={validFrom} /> },
-              { title: 'To', wide: true, cell: ({ validTo }) => <Moment at={validTo} /> },
+              { title: 'From', wide: true, cell: ({ validFrom }) => validFrom },
+              { title: 'To', wide: true, cell: ({ validTo }) => validTo },
             ]}
           />
         )}

@@ -1,9 +1,9 @@
-// Selects the view of the current route.
+// The pages of the console, and the view of the current route.
 import type { VNode } from 'preact';
 import { Page } from '../components/page.tsx';
-import { NAV_ENTRIES, navEntriesFor } from '../navigation.ts';
+import type { MethodName } from '../hub.ts';
 import { linkTo, useRoute } from '../route.ts';
-import { useSignedIn } from '../signed-in.ts';
+import { canSeeOrders, type SignedIn, useSignedIn } from '../signed-in.ts';
 import { AppsView } from './apps.tsx';
 import { AuditView } from './audit.tsx';
 import { CallbackView } from './callback.tsx';
@@ -29,59 +29,66 @@ import { SessionsView } from './sessions.tsx';
 import { SlotsView } from './slots.tsx';
 import { UsageView } from './usage.tsx';
 
-const LISTS: Readonly<Record<(typeof NAV_ENTRIES)[number]['path'], () => VNode>> = {
-  '': OverviewView,
-  sessions: SessionsView,
-  orders: OrdersView,
-  refunds: RefundsView,
-  mails: MailsView,
-  callbacks: CallbacksView,
-  usage: UsageView,
-  slots: SlotsView,
-  offers: OffersView,
-  licenses: LicensesView,
-  customers: CustomersView,
-  apps: AppsView,
-  events: EventsView,
-  endpoints: EndpointsView,
-  health: HealthView,
-  audit: AuditView,
-};
+/** `needs`: the method that the list calls. `One`: the page of one object of the list. */
+type Place = readonly [
+  path: string,
+  title: string,
+  needs: MethodName | undefined,
+  List: () => VNode,
+  One?: (props: { readonly id: string }) => VNode,
+];
 
-const ONES: ReadonlyMap<string, (props: { readonly id: string }) => VNode> = new Map([
-  ['sessions', SessionView],
-  ['orders', OrderView],
-  ['offers', OfferView],
-  ['callbacks', CallbackView],
-  ['licenses', LicenseView],
-  ['customers', CustomerView],
-  ['events', EventView],
-  ['endpoints', EndpointView],
-]);
+const PLACES: readonly Place[] = [
+  ['', 'Overview', undefined, OverviewView],
+  ['sessions', 'Sessions', 'payments.listChargeSessions', SessionsView, SessionView],
+  ['orders', 'Orders', 'orders.listOrders', OrdersView, OrderView],
+  ['refunds', 'Refunds', 'refunds.listRefunds', RefundsView],
+  ['mails', 'Mails', 'mails.listMails', MailsView],
+  ['callbacks', 'Callbacks', 'paymentAdmin.listCallbacks', CallbacksView, CallbackView],
+  ['usage', 'Usage and fees', 'paymentAdmin.summarizeUsage', UsageView],
+  ['slots', 'Slots', 'paymentAdmin.listSlots', SlotsView],
+  ['offers', 'Offers', 'offers.listOffers', OffersView, OfferView],
+  ['licenses', 'Licenses', 'licenses.listLicenses', LicensesView, LicenseView],
+  ['customers', 'Customers', 'customers.listCustomers', CustomersView, CustomerView],
+  ['apps', 'Apps and keys', 'licenses.listApps', AppsView],
+  ['events', 'Events', 'events.listEvents', EventsView, EventView],
+  ['endpoints', 'Endpoints', 'events.listEndpoints', EndpointsView, EndpointView],
+  ['health', 'Health', 'metrics.readMetrics', HealthView],
+  ['audit', 'Audit log', 'audit.listAuditEntries', AuditView],
+];
+
+/** The places that the caller may open, for the navigation. */
+export function placesFor(who: SignedIn): readonly Place[] {
+  return PLACES.filter(([path, , needs]) => {
+    // A limited token may list only the callbacks of one session, which that session's page shows.
+    if (path === 'callbacks' && who.isLimited) return false;
+    if (path === 'orders') return canSeeOrders(who);
+    return needs === undefined || who.may(needs);
+  });
+}
 
 export function View() {
   const who = useSignedIn();
   const { path } = useRoute();
   const [name = '', id] = path;
-  const One = ONES.get(name);
-  if (path.length === 2 && id !== undefined && One) return <One key={id} id={id} />;
-  const place = NAV_ENTRIES.find((each) => each.path === name);
-  if (place === undefined || path.length > 1) {
-    return (
-      <Page title="No such page">
-        <p>
-          There is nothing at this address. Begin at the <a href={linkTo([])}>overview</a>.
-        </p>
-      </Page>
-    );
-  }
-  if (!navEntriesFor(who).some((each) => each.path === name)) {
-    return (
-      <Page title={place.title}>
-        <p>Your token does not allow this page. docs/access.md lists the roles; an admin creates tokens.</p>
-      </Page>
-    );
-  }
-  const List = LISTS[place.path];
-  return <List />;
+  const place = PLACES.find(([each]) => each === name);
+  if (place === undefined) return <NoSuchPage />;
+  const [, title, , List, One] = place;
+  if (id !== undefined) return One && path.length === 2 ? <One key={id} id={id} /> : <NoSuchPage />;
+  if (placesFor(who).includes(place)) return <List />;
+  return (
+    <Page title={title}>
+      <p>Your token does not allow this page. docs/access.md lists the roles; an admin creates tokens.</p>
+    </Page>
+  );
+}
+
+function NoSuchPage() {
+  return (
+    <Page title="No such page">
+      <p>
+        There is nothing at this address. Begin at the <a href={linkTo([])}>overview</a>.
+      </p>
+    </Page>
+  );
 }

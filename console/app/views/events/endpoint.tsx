@@ -3,7 +3,7 @@
 import type { Endpoint } from '../../../../gen/hub/event/v1/event_pb.ts';
 import { DELIVERY_STATES, numberOf } from '../../../../lib/presentation/enum-names.ts';
 import { Facts } from '../../components/facts.tsx';
-import { WholeId } from '../../components/inline.tsx';
+import { ShortId, WholeId } from '../../components/inline.tsx';
 import { LivePage, Section } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { StateTabs } from '../../components/tabs.tsx';
@@ -12,7 +12,7 @@ import { EndpointActions } from '../../events/endpoint-actions.tsx';
 import { EndpointBadge, eventsText, scopeText } from '../../events/endpoint-state.tsx';
 import { useKept } from '../../forms/search.ts';
 import { useLive } from '../../live.ts';
-import { linkTo, useRoute } from '../../route.ts';
+import { useRoute } from '../../route.ts';
 import { useSignedIn } from '../../signed-in.ts';
 
 const EVERY_MS = 5_000;
@@ -56,14 +56,7 @@ export function EndpointView({ id }: { readonly id: string }) {
                 deliveries={page.deliveries}
                 empty={empty}
                 first={[
-                  {
-                    title: 'Event',
-                    cell: ({ eventId, type }) => (
-                      <a class="id" href={linkTo(['events', eventId])} title={eventId}>
-                        <code>{type}</code>
-                      </a>
-                    ),
-                  },
+                  { title: 'Event', cell: ({ eventId, type }) => <ShortId id={eventId} text={type} /> },
                 ]}
               />
               <Pager next={page.nextPageToken} />

@@ -1,8 +1,6 @@
 // The endpoints, newest first.
 
 import type { Endpoint } from '../../../../gen/hub/event/v1/event_pb.ts';
-import { EventService } from '../../../../gen/hub/event/v1/event_service_pb.ts';
-import { Moment } from '../../components/inline.tsx';
 import { LivePage } from '../../components/page.tsx';
 import { type Column, Table } from '../../components/table.tsx';
 import { AddEndpoint } from '../../events/endpoint-form.tsx';
@@ -16,7 +14,7 @@ const EVERY_MS = 10_000;
 export function EndpointsView() {
   const { hub, may } = useSignedIn();
   const live = useLive('endpoints', EVERY_MS, (signal) => hub.events.listEndpoints({}, { signal }));
-  const mayAdd = may(EventService.method.createEndpoint);
+  const mayAdd = may('events.createEndpoint');
   return (
     <LivePage title="Endpoints" live={live} actions={() => mayAdd && <AddEndpoint />}>
       {({ endpoints }) => (
@@ -52,10 +50,6 @@ const COLUMNS: readonly Column<Endpoint>[] = [
     wide: true,
     cell: (endpoint) => <span class="value">{eventsText(endpoint)}</span>,
   },
-  {
-    title: 'Limited to',
-    wide: true,
-    cell: (endpoint) => <span class="value">{scopeText(endpoint)}</span>,
-  },
-  { title: 'Created', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
+  { title: 'Limited to', wide: true, cell: (endpoint) => <span class="value">{scopeText(endpoint)}</span> },
+  { title: 'Created', wide: true, cell: ({ createdAt }) => createdAt },
 ];

@@ -7,7 +7,7 @@ import { LivePage, Section } from '../../components/page.tsx';
 import type { Column } from '../../components/table.tsx';
 import { DeliveryTable } from '../../events/delivery-table.tsx';
 import { meaningOf } from '../../events/event-types.ts';
-import { mayReplayEvents, ReplayEvent, ReplayToOther } from '../../events/replay-event.tsx';
+import { ReplayEvent, ReplayToOther } from '../../events/replay-event.tsx';
 import { useLive } from '../../live.ts';
 import { linkTo } from '../../route.ts';
 import { useSignedIn } from '../../signed-in.ts';
@@ -71,7 +71,7 @@ type DeliveriesProps = {
 };
 
 function Deliveries({ event, deliveries, endpoints }: DeliveriesProps) {
-  const mayReplay = mayReplayEvents(useSignedIn());
+  const mayReplay = useSignedIn().may('events.replayEvent');
   const byId = new Map(endpoints.map((endpoint) => [endpoint.endpointId, endpoint]));
   const received = new Set(deliveries.map(({ endpointId }) => endpointId));
   const others = endpoints.filter(

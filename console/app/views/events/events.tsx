@@ -1,19 +1,14 @@
 // Events, newest first.
 
 import type { Event } from '../../../../gen/hub/event/v1/event_pb.ts';
-import { EventService } from '../../../../gen/hub/event/v1/event_service_pb.ts';
 import { omitEmpty } from '../../../../lib/presentation/omit-empty.ts';
-import { Moment, ShortId } from '../../components/inline.tsx';
-import { ListPage } from '../../components/page.tsx';
+import { ShortId } from '../../components/inline.tsx';
+import { ListPage } from '../../components/list-page.tsx';
 import { scopeFilter, useApps, useSlots } from '../../components/scope-filters.ts';
 import { Table } from '../../components/table.tsx';
 import { TYPE_FILTER } from '../../events/event-types.ts';
-import { useKept } from '../../forms/search.ts';
-import { useList } from '../../list.ts';
-import { linkTo, useRoute } from '../../route.ts';
+import { useRoute } from '../../route.ts';
 import { useSignedIn } from '../../signed-in.ts';
-
-const EVERY_MS = 5_000;
 
 export function EventsView() {
   const { hub, may } = useSignedIn();
@@ -23,30 +18,21 @@ export function EventsView() {
   const allSlots = useSlots();
   const apps = { ...allApps, only: query['slot'] ? undefined : allApps.only };
   const slots = { ...allSlots, only: allApps.only === undefined ? allSlots.only : undefined };
-  const app = query['app'] ?? apps.only;
-  const slot = query['slot'] ?? slots.only;
-  const live = useKept(
-    useList({
-      everyMs: EVERY_MS,
-      scope: [app, slot],
-      load: ({ query: { type, object }, pageToken }, options) =>
-        hub.events.listEvents(
-          { ...(type && { types: [type] }), ...omitEmpty({ object, app, slot }), pageToken },
-          options,
-        ),
-    }),
-  );
-  const mayOpen = may(EventService.method.getEvent);
+  const mayOpen = may('events.getEvent');
   return (
     <ListPage
       title="Events"
-      live={live}
+      everyMs={5_000}
       filters={[
         { name: 'object', label: 'Object', placeholder: 'id, such as lic_…' },
         TYPE_FILTER,
         ...(apps.names.length > 0 ? [scopeFilter('app', 'App', apps)] : []),
         ...(slots.names.length > 0 ? [scopeFilter('slot', 'Slot', slots)] : []),
       ]}
+      load={({ query: { type, object, app, slot }, pageToken }, options) => {
+        const filter = { ...(type && { types: [type] }), ...omitEmpty({ object, app, slot }) };
+        return hub.events.listEvents({ ...filter, pageToken }, options);
+      }}
       search={{ what: 'event', rows: ({ events }) => events }}
     >
       {({ events }) => <EventTable events={events} mayOpen={mayOpen} />}
@@ -62,17 +48,10 @@ function EventTable({ events, mayOpen }: { readonly events: readonly Event[]; re
       keyOf={({ eventId }) => eventId}
       empty="No event matches. Old events are deleted."
       columns={[
-        { title: 'When', cell: ({ createdAt }) => <Moment at={createdAt} /> },
+        { title: 'When', cell: ({ createdAt }) => createdAt },
         {
           title: 'Type',
-          cell: ({ eventId, type }) =>
-            mayOpen ? (
-              <a class="id" href={linkTo(['events', eventId])} title={eventId}>
-                <code>{type}</code>
-              </a>
-            ) : (
-              <code>{type}</code>
-            ),
+          cell: ({ eventId, type }) => (mayOpen ? <ShortId id={eventId} text={type} /> : <code>{type}</code>),
         },
         { title: 'Object', cell: ({ object }) => <ShortId id={object} /> },
         { title: 'App', kind: 'named', cell: ({ app }) => app },

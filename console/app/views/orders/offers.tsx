@@ -1,19 +1,15 @@
 // Offers, newest first.
 
-import { OfferService } from '../../../../gen/hub/order/v1/offer_service_pb.ts';
 import type { Offer } from '../../../../gen/hub/order/v1/order_pb.ts';
 import { omitEmpty } from '../../../../lib/presentation/omit-empty.ts';
 import { grantText, summarizeGrant } from '../../../../lib/presentation/order-text.ts';
-import { ListPage } from '../../components/page.tsx';
+import { ListPage } from '../../components/list-page.tsx';
 import { scopeFilter, useApps } from '../../components/scope-filters.ts';
 import { type Column, Table } from '../../components/table.tsx';
-import { useList } from '../../list.ts';
 import { CreateOffer } from '../../orders/offer-form.tsx';
 import { OfferBadge, Prices } from '../../orders/offer-text.tsx';
 import { linkTo } from '../../route.ts';
 import { useSignedIn } from '../../signed-in.ts';
-
-const EVERY_MS = 15_000;
 
 const SHOWN = [
   ['', 'for sale'],
@@ -23,22 +19,16 @@ const SHOWN = [
 export function OffersView() {
   const { hub, may } = useSignedIn();
   const apps = useApps();
-  const live = useList({
-    everyMs: EVERY_MS,
-    scope: [apps.chosen],
-    load: ({ query: { shown }, pageToken }, options) =>
-      hub.offers.listOffers(
-        { ...omitEmpty({ app: apps.chosen }), includeArchived: shown === 'all', pageToken },
-        options,
-      ),
-  });
-  const mayCreate = may(OfferService.method.createOffer);
   return (
     <ListPage
       title="Offers"
-      live={live}
+      everyMs={15_000}
       filters={[scopeFilter('app', 'App', apps), { name: 'shown', label: 'Offers', choices: SHOWN }]}
-      actions={mayCreate && <CreateOffer apps={apps} />}
+      load={({ query: { app, shown }, pageToken }, options) => {
+        const filter = { ...omitEmpty({ app }), includeArchived: shown === 'all' };
+        return hub.offers.listOffers({ ...filter, pageToken }, options);
+      }}
+      actions={() => may('offers.createOffer') && <CreateOffer apps={apps} />}
     >
       {({ offers }) => (
         <Table

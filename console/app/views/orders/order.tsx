@@ -1,15 +1,16 @@
 // One order: what was sold, and the chain from the payment to the machines.
-
+import { OrderState } from '../../../../gen/hub/order/v1/order_pb.ts';
 import { ORDER_STATES } from '../../../../lib/presentation/enum-names.ts';
+import { orderedText, summarizeGrant } from '../../../../lib/presentation/order-text.ts';
+import { Confirm } from '../../components/confirm.tsx';
 import { Facts } from '../../components/facts.tsx';
-import { ShortId, StateBadge, WholeId } from '../../components/inline.tsx';
+import { ShortId, StateBadge, WholeId, WithLinks } from '../../components/inline.tsx';
 import { LivePage, Section } from '../../components/page.tsx';
 import { EventsLink } from '../../events/events-link.tsx';
 import { sentence } from '../../explain.ts';
 import { useLive } from '../../live.ts';
 import { OrderChain } from '../../orders/order-chain.tsx';
-import { loadOrder, type OrderFacts } from '../../orders/order-facts.ts';
-import { RetryOrder } from '../../orders/retry-order.tsx';
+import { isReversed, loadOrder, type OrderFacts } from '../../orders/order-facts.ts';
 import { linkTo } from '../../route.ts';
 import { useSignedIn } from '../../signed-in.ts';
 
@@ -66,5 +67,32 @@ function SoldFacts({ facts: { order, offer } }: { readonly facts: OrderFacts }) 
         ['Refunded', refundedAt],
       ]}
     />
+  );
+}
+
+/** Nothing for an order that is not blocked or whose payment was reversed, or for a caller who may not retry it. */
+function RetryOrder({ facts: { order, offer, session } }: { readonly facts: OrderFacts }) {
+  const { hub, may } = useSignedIn();
+  if (order.state !== OrderState.BLOCKED || isReversed(session)) return null;
+  if (!may('orders.retryOrder')) return null;
+  const retry = async (): Promise<string> => {
+    const { order: now } = await hub.orders.retryOrder({ order: order.orderId });
+    if (now?.state === OrderState.FULFILLED) return 'The order is fulfilled.';
+    return `The order is still blocked. ${sentence(now?.reason ?? '')}`;
+  };
+  const { quantity, offer: name } = order;
+  const licenseId = session?.purchase?.licenseId || 'the license';
+  const grant = summarizeGrant(offer?.terms?.grant ?? { case: undefined });
+  return (
+    <Confirm action="Retry" question="Retry this order?" run={retry}>
+      <p class="value">
+        The hub <WithLinks text={orderedText(grant, { quantity, offer: name, licenseId })} />, by the terms of
+        version {order.offerVersion} of the offer, which the customer has paid.
+      </p>
+      <p>
+        The order was blocked for this reason: {sentence(order.reason)} If the reason still exists, the order
+        stays blocked, and nothing else changes.
+      </p>
+    </Confirm>
   );
 }

@@ -19,7 +19,7 @@ import type { CallbackClaim } from '../providers/driver.ts';
 import { mayBePaid } from '../providers/registry.ts';
 import type { FindSession } from '../sessions/find-session.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
-import { NEXT_VERIFICATION_AT, VERIFICATION_ALLOWED } from '../verification/rate-limit.ts';
+import { countVerification, VERIFICATION_ALLOWED } from '../verification/rate-limit.ts';
 import type { ReceivedCallback } from './journaled-callbacks.ts';
 import { resolveSession } from './resolve.ts';
 
@@ -131,51 +131,7 @@ async function countEach(
     callbacks.filter(({ state }) => state === wanted).length;
   const { rows } = await pool.query<Late>({
     name: 'count_callbacks',
-    // callback_count_pkey, charge_session_pkey; locks both in the order of the ids, so that batches cannot
-    // deadlock.
-    text: `with t as materialized (
-             select * from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::boolean[])
-               as t (session_id, ignored, mismatch, asks)
-           ), named as materialized (
-             select n.session_id, n.place,
-                    case when ${isUnknownCheckout('n.session_id', 'n.checkout')} then n.checkout end as
-                      checkout,
-                    ${isUnknownPayment('n.gateway', 'n.payment')} as is_other_payment
-             from unnest($6::uuid[], $7::text[], $8::text[], $9::text[]) with ordinality
-               as n (session_id, gateway, payment, checkout, place)
-           ), others as materialized (
-             select session_id, array_agg(checkout order by place) filter (where checkout is not null) as
-               checkouts
-             from named where is_other_payment or checkout is not null group by session_id
-           ), counted as (
-             insert into callback_count as k (session_id, kept, ignored, mismatch, asked_for_at,
-               other_checkouts)
-             select session_id, 0, ignored, mismatch, case when asks then $5::timestamptz end,
-                    ${newestCheckouts('o.checkouts')}
-             from t left join others o using (session_id) order by session_id
-             on conflict (session_id) do update
-             set ignored = k.ignored + excluded.ignored, mismatch = k.mismatch + excluded.mismatch,
-                 asked_for_at = coalesce(excluded.asked_for_at, k.asked_for_at),
-                 other_checkouts = case when excluded.other_checkouts = '{}' then k.other_checkouts
-                   else ${newestCheckouts('k.other_checkouts || excluded.other_checkouts')} end
-           ), late as materialized (
-             select c.id from charge_session c join t on t.session_id = c.id
-             where t.asks and c.id = any($1)
-               and (${isLate('$5')} or (c.status = 'success' and c.id in (select session_id from others)))
-           ), free as materialized (
-             select c.id, c.status from charge_session c
-             where c.id = any(array(select id from late)) and (${isLate('$5')} or c.status = 'success')
-             order by c.id for no key update skip locked
-           ), advanced as (
-             update charge_session c set ${advanceVerification('$5')} from free
-             where c.id = free.id and free.status <> 'success' returning c.id
-           ), marked as (
-             update charge_session c set ${setOtherPayment('$5')} from free
-             where c.id = free.id and free.status = 'success' returning c.id
-           )
-           select id, id in (select id from advanced union all select id from marked) as advanced,
-                  id in (select id from marked) as paid
-           from late`,
+    text: COUNT,
     values: [
       sessions.map(([sessionId]) => sessionId),
       sessions.map(([, callbacks]) => countOf(callbacks, 'ignored')),
@@ -203,20 +159,59 @@ function namedBy(counted: readonly CountedCallback[]): (NamedPayment & { readonl
   return [...named.values()];
 }
 
+// callback_count_pkey, charge_session_pkey; locks both in the order of the ids, so that batches cannot
+// deadlock.
+const COUNT = `with t as materialized (
+  select * from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::boolean[])
+    as t (session_id, ignored, mismatch, asks)
+), named as materialized (
+  select n.session_id, n.place,
+         case when ${isUnknownCheckout('n.session_id', 'n.checkout')} then n.checkout end as checkout,
+         ${isUnknownPayment('n.gateway', 'n.payment')} as is_other_payment
+  from unnest($6::uuid[], $7::text[], $8::text[], $9::text[]) with ordinality
+    as n (session_id, gateway, payment, checkout, place)
+), others as materialized (
+  select session_id, array_agg(checkout order by place) filter (where checkout is not null) as checkouts
+  from named where is_other_payment or checkout is not null group by session_id
+), counted as (
+  insert into callback_count as k (session_id, kept, ignored, mismatch, asked_for_at, other_checkouts)
+  select session_id, 0, ignored, mismatch, case when asks then $5::timestamptz end,
+         ${newestCheckouts('o.checkouts')}
+  from t left join others o using (session_id) order by session_id
+  on conflict (session_id) do update
+  set ignored = k.ignored + excluded.ignored, mismatch = k.mismatch + excluded.mismatch,
+      asked_for_at = coalesce(excluded.asked_for_at, k.asked_for_at),
+      other_checkouts = case when excluded.other_checkouts = '{}' then k.other_checkouts
+        else ${newestCheckouts('k.other_checkouts || excluded.other_checkouts')} end
+), late as materialized (
+  select c.id from charge_session c join t on t.session_id = c.id
+  where t.asks and c.id = any($1)
+    and (${isLate('$5')} or (c.status = 'success' and c.id in (select session_id from others)))
+), free as materialized (
+  select c.id, c.status from charge_session c
+  where c.id = any(array(select id from late)) and (${isLate('$5')} or c.status = 'success')
+  order by c.id for no key update skip locked
+), advanced as (
+  update charge_session c set ${advanceVerification('$5')} from free
+  where c.id = free.id and free.status <> 'success' returning c.id
+), marked as (
+  update charge_session c set ${setOtherPayment('$5')} from free
+  where c.id = free.id and free.status = 'success' returning c.id
+)
+select id, id in (select id from advanced union all select id from marked) as advanced,
+       id in (select id from marked) as paid
+from late`;
+
 async function advanceAlone(pool: Pool, sessionId: string, at: Date): Promise<void> {
-  await pool.query({
-    name: 'advance_verification',
-    // charge_session_pkey
-    text: `update charge_session c set ${advanceVerification('$2')} where c.id = $1 and ${isLate('$2')}`,
-    values: [sessionId, at],
-  });
-  await pool.query({
-    name: 'mark_counted',
-    // charge_session_pkey. The transaction that had locked the session may have paid it.
-    text: `update charge_session c set ${setOtherPayment('$2')} where c.id = $1 and c.status = 'success'`,
-    values: [sessionId, at],
-  });
+  await pool.query({ name: 'advance_verification', text: ADVANCE, values: [sessionId, at] });
+  await pool.query({ name: 'mark_counted', text: MARK_COUNTED, values: [sessionId, at] });
 }
+
+// charge_session_pkey
+const ADVANCE = `update charge_session c set ${advanceVerification('$2')} where c.id = $1 and ${isLate('$2')}`;
+// charge_session_pkey. The transaction that had locked the session may have paid it.
+const MARK_COUNTED = `update charge_session c set ${setOtherPayment('$2')}
+  where c.id = $1 and c.status = 'success'`;
 
 /** When the rate limit allows the next verification of the `charge_session c`, by the hub's clock. */
 function nextAllowedAt(at: `$${number}`): string {
@@ -233,8 +228,5 @@ function isLate(at: `$${number}`): string {
  * the one after.
  */
 function advanceVerification(at: `$${number}`): string {
-  return `next_check_at = ${nextAllowedAt(at)},
-          callback_verifications = c.callback_verifications + ${VERIFICATION_ALLOWED}::int,
-          verification_allowed_at = case when ${VERIFICATION_ALLOWED} then ${NEXT_VERIFICATION_AT} else
-            c.verification_allowed_at end`;
+  return `next_check_at = ${nextAllowedAt(at)}, ${countVerification(VERIFICATION_ALLOWED)}`;
 }

@@ -8,7 +8,7 @@ import { reasonIgnored } from '../providers/registry.ts';
 import { readSessionsBy, SESSION_COLUMNS, type StoredSession } from '../sessions/read-sessions.ts';
 import type { TakenVerificationLease, VerificationLeases } from '../verification/lease.ts';
 import { setVerificationLease, VERIFICATION_LEASE_ALLOWED } from '../verification/lease-statements.ts';
-import { NEXT_VERIFICATION_AT } from '../verification/rate-limit.ts';
+import { countVerification } from '../verification/rate-limit.ts';
 import type { CountCallback } from './count-unjournaled.ts';
 import type { JournaledCallback, ReceivedCallback } from './journaled-callbacks.ts';
 
@@ -242,8 +242,7 @@ const LEASE = `free as materialized (
   order by c.id for no key update skip locked
 ), leased as (
   update charge_session c
-  set ${setVerificationLease('$13')}, callback_verifications = c.callback_verifications + 1,
-      verification_allowed_at = ${NEXT_VERIFICATION_AT}
+  set ${setVerificationLease('$13')}, ${countVerification()}
   from free f, slot s, journaled j, entry t
   where c.id = f.id and s.id = c.slot_id and j.id = t.id
     and t.named_id = f.id and t.holder is not null and t.agrees

@@ -22,17 +22,19 @@ export function createFinishOtherCheckout({ pool, clock }: Options): FinishOther
     await inTransaction(pool, async (client, send) => {
       send({
         name: 'mark_other_checkout',
-        // charge_session_pkey, callback_count_pkey
-        text: `with marked as (
-                 update charge_session c set ${setOtherPayment('$3')}
-                 where c.id = $1 and c.status = 'success' and ${isUnknownCheckout('$1', '$2::text')}
-                   and exists (select from slot s where s.id = c.slot_id and s.gateway = $4)
-                 returning c.id
-               )
-               ${storeCheckouts('select id, array[$2::text] from marked')}`,
+        text: MARK_OTHER_CHECKOUT,
         values: [outcome.sessionId, providerPaymentId, at, gateway],
       });
       await finishCallbacks(client, [id], outcome, at);
     });
   };
 }
+
+// charge_session_pkey, callback_count_pkey
+const MARK_OTHER_CHECKOUT = `with marked as (
+  update charge_session c set ${setOtherPayment('$3')}
+  where c.id = $1 and c.status = 'success' and ${isUnknownCheckout('$1', '$2::text')}
+    and exists (select from slot s where s.id = c.slot_id and s.gateway = $4)
+  returning c.id
+)
+${storeCheckouts('select id, array[$2::text] from marked')}`;

@@ -11,7 +11,7 @@ import type { Change } from '../../audit/record.ts';
 import { formatId } from '../../ids.ts';
 import { DRIVERS } from '../providers/registry.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
-import { NEXT_VERIFICATION_AT } from '../verification/rate-limit.ts';
+import { countVerification } from '../verification/rate-limit.ts';
 
 /** SQL: the provider's id of the payment that `callback k` names; null if it names none. */
 export const NAMED_PAYMENT = `case k.gateway ${DRIVERS.flatMap(({ gateway, callback }) =>
@@ -52,7 +52,7 @@ export function setOtherPayment(at: `$${number}`): string {
   return `other_payment_since = coalesce(c.other_payment_since, ${at}),
     next_check_at = least(greatest(${at}, c.verification_allowed_at),
                           c.next_check_at - interval '1 millisecond'),
-    callback_verifications = c.callback_verifications + 1, verification_allowed_at = ${NEXT_VERIFICATION_AT}`;
+    ${countVerification()}`;
 }
 
 /**
@@ -71,19 +71,7 @@ export function markOtherPayments(
   );
   return {
     name: 'mark_other_payments',
-    // charge_session_pkey, callback_count_pkey
-    text: `with marked as (
-             update charge_session c set ${setOtherPayment('$4')}
-             where c.id = $1 and c.status = 'success' and (
-               exists (select from unnest($3::text[]) as n (payment)
-                       where ${isUnknownPayment('$2', 'n.payment')})
-               or exists (select from unnest($5::text[]) as n (checkout)
-                          where ${isUnknownCheckout('$1', 'n.checkout')}))
-             returning c.id
-           )
-           ${storeCheckouts(`select m.id, array_agg(n.checkout)
-             from marked m, unnest($5::text[]) as n (checkout)
-             where ${isUnknownCheckout('$1', 'n.checkout')} group by m.id`)}`,
+    text: MARK_OTHER_PAYMENTS,
     values: [id, gateway, payments, at, checkouts],
   };
 }
@@ -125,6 +113,17 @@ export function isUnknownCheckout(sessionId: string, checkout: string): string {
       select from duplicate_payment d
       where d.session_id = ${sessionId} and d.provider_payment_id = ${checkout})`;
 }
+
+// charge_session_pkey, callback_count_pkey
+const MARK_OTHER_PAYMENTS = `with marked as (
+  update charge_session c set ${setOtherPayment('$4')}
+  where c.id = $1 and c.status = 'success' and (
+    exists (select from unnest($3::text[]) as n (payment) where ${isUnknownPayment('$2', 'n.payment')})
+    or exists (select from unnest($5::text[]) as n (checkout) where ${isUnknownCheckout('$1', 'n.checkout')}))
+  returning c.id
+)
+${storeCheckouts(`select m.id, array_agg(n.checkout) from marked m, unnest($5::text[]) as n (checkout)
+  where ${isUnknownCheckout('$1', 'n.checkout')} group by m.id`)}`;
 
 /** The checkout ids of one check, the newest first. */
 export type CheckoutBatch = {

@@ -5,7 +5,7 @@ import type { Clock } from '../../clock.ts';
 import { formatId } from '../../ids.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import { type RetryDelayLimits, retryDelay } from '../retry-delay.ts';
-import { NEXT_VERIFICATION_AT } from '../verification/rate-limit.ts';
+import { countVerification } from '../verification/rate-limit.ts';
 import type { DuplicateCheck, FindDuplicates } from './find-duplicates.ts';
 
 export type SweepDuplicatesOptions = RetryDelayLimits & {
@@ -50,18 +50,16 @@ export function createSweepDuplicates(options: SweepDuplicatesOptions): SweepDup
         : retryDelay(waitedMs, options);
     await pool.query({
       name: 'schedule_duplicate_check',
-      // charge_session_pkey. The time that a callback has set since then stays.
-      text: `update charge_session c
-             set next_check_at = case when $4 then greatest($3::timestamptz, c.verification_allowed_at)
-                   else $3 end,
-                 other_payment_since = case when $4 then $3
-                   when $3 is not null then c.other_payment_since end,
-                 callback_verifications = c.callback_verifications + $4::int,
-                 verification_allowed_at = case when $4 then ${NEXT_VERIFICATION_AT}
-                   else c.verification_allowed_at end
-             where id = $1 and next_check_at = $2 and status = 'success'`,
+      text: SCHEDULE,
       values: [id, reservedUntil, isDone ? null : new Date(clock().getTime() + pauseMs), hasMore],
     });
     return isGivenUp ? 'given_up' : checked.kind;
   };
 }
+
+// charge_session_pkey. The time that a callback has set since then stays.
+const SCHEDULE = `update charge_session c
+  set next_check_at = case when $4 then greatest($3::timestamptz, c.verification_allowed_at) else $3 end,
+      other_payment_since = case when $4 then $3 when $3 is not null then c.other_payment_since end,
+      ${countVerification('$4')}
+  where id = $1 and next_check_at = $2 and status = 'success'`;

@@ -6,7 +6,7 @@ import { inTransaction } from '../../storage/sql/transaction.ts';
 import { finishCallbacks } from '../callbacks/journaled-callbacks.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import { type RetryDelayLimits, retryDelay } from '../retry-delay.ts';
-import { NEXT_VERIFICATION_AT } from '../verification/rate-limit.ts';
+import { countVerification } from '../verification/rate-limit.ts';
 
 export type RefundCallbackOptions = RetryDelayLimits & {
   readonly pool: Pool;
@@ -30,6 +30,7 @@ export type RefundCallbacks = {
 };
 
 const WAITING = 'waiting for the refunds of the session';
+const COUNT_IF_PAID = countVerification(`c.status = 'success'`);
 
 export function createRefundCallbacks(options: RefundCallbackOptions): RefundCallbacks {
   const { pool, clock, metrics, giveUpAfterMs } = options;
@@ -44,9 +45,7 @@ export function createRefundCallbacks(options: RefundCallbackOptions): RefundCal
           text: `update charge_session c
                  set refund_check_at = least(greatest($2::timestamptz, c.verification_allowed_at),
                        c.refund_check_at - interval '1 millisecond'),
-                     callback_verifications = c.callback_verifications + (c.status = 'success')::int,
-                     verification_allowed_at = case when c.status = 'success' then ${NEXT_VERIFICATION_AT}
-                       else c.verification_allowed_at end
+                     ${COUNT_IF_PAID}
                  where id = $1 returning status`,
           values: [sessionId, at],
         });

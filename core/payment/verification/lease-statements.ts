@@ -3,7 +3,7 @@
 import type { Pool, QueryConfig } from 'pg';
 import { ASYNC_COMMIT } from '../../storage/sql/async-commit.ts';
 import { readSessionsBy, SESSION_COLUMNS, type StoredSession } from '../sessions/read-sessions.ts';
-import { NEXT_VERIFICATION_AT, VERIFICATION_ALLOWED } from './rate-limit.ts';
+import { countVerification, VERIFICATION_ALLOWED } from './rate-limit.ts';
 
 export type LeaseHolder = { readonly sessionId: string; readonly holder: string };
 
@@ -44,16 +44,7 @@ export async function takeLeases(
              select id from charge_session where id = any($1) and ${IS_FREE}
              order by id for no key update ${isShared ? 'skip locked' : ''}
            )
-           update charge_session c
-           set ${setVerificationLease('$4')},
-               callback_verifications = c.callback_verifications + t.rate_limited::int,
-               verification_allowed_at = case when t.rate_limited then ${NEXT_VERIFICATION_AT}
-                 else c.verification_allowed_at end
-           from free f, slot s,
-             unnest($1::uuid[], $2::uuid[], $3::boolean[]) as t (session_id, holder, rate_limited)
-           where c.id = f.id and t.session_id = f.id and s.id = c.slot_id
-             and (not t.rate_limited or ${VERIFICATION_LEASE_ALLOWED})
-           returning t.holder as key, ${SESSION_COLUMNS}`,
+           ${TAKE_FREE}`,
     values: [
       requests.map(({ sessionId }) => sessionId),
       requests.map(({ holder }) => holder),
@@ -63,6 +54,13 @@ export async function takeLeases(
   });
   return requests.map(({ holder }) => sessions.get(holder));
 }
+
+const TAKE_FREE = `update charge_session c
+  set ${setVerificationLease('$4')}, ${countVerification('t.rate_limited')}
+  from free f, slot s, unnest($1::uuid[], $2::uuid[], $3::boolean[]) as t (session_id, holder, rate_limited)
+  where c.id = f.id and t.session_id = f.id and s.id = c.slot_id
+    and (not t.rate_limited or ${VERIFICATION_LEASE_ALLOWED})
+  returning t.holder as key, ${SESSION_COLUMNS}`;
 
 const END = 'update charge_session c set verifying_by = null, verifying_until = null';
 

@@ -14,9 +14,14 @@ const DOUBLINGS = 4;
 /** SQL: whether a callback may trigger a verification of `charge_session c` now. */
 export const VERIFICATION_ALLOWED = `coalesce(c.verification_allowed_at <= now(), true)`;
 
-/**
- * SQL: when a callback may trigger the verification of `charge_session c` after the one that is counted now.
- */
-export const NEXT_VERIFICATION_AT = `case when c.callback_verifications + 1 >= ${AT_ONCE} then
+/** SQL: when a callback may trigger the verification after the one that is counted now. */
+const NEXT_VERIFICATION_AT = `case when c.callback_verifications + 1 >= ${AT_ONCE} then
   now() + interval '1 millisecond' * least(${MAX_PAUSE_MS},
     ${FIRST_PAUSE_MS} * power(2, least(c.callback_verifications + 1 - ${AT_ONCE}, ${DOUBLINGS}))) end`;
+
+/** SQL assignments that count a verification of `charge_session c` if the condition, SQL too, is true. */
+export function countVerification(condition = 'true'): string {
+  return `callback_verifications = c.callback_verifications + (${condition})::int,
+    verification_allowed_at = case when ${condition} then ${NEXT_VERIFICATION_AT}
+      else c.verification_allowed_at end`;
+}

@@ -3,70 +3,67 @@
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import type { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { actorOf, isLimited } from '../access/caller.ts';
-import { readTimestamp } from '../timestamp.ts';
-import type { createCallbacks } from './callbacks/admin.ts';
-import type { ReplayCallback } from './callbacks/replay.ts';
-import type { createDuplicates } from './duplicates/admin.ts';
-import type { AuditFees } from './fees/audit.ts';
-import type { createFeeBacktest } from './fees/backtest.ts';
-import type { FitFeeRule } from './fees/fit-rule.ts';
-import type { createFeePreview } from './fees/preview.ts';
-import type { createFeeRules, FeeAuthor } from './fees/versions.ts';
+import { createCallbacks } from './callbacks/admin.ts';
+import { createReplayCallback, type ReplayOptions } from './callbacks/replay.ts';
+import { createDuplicates } from './duplicates/admin.ts';
+import { createAuditFees } from './fees/audit.ts';
+import { createFeeBacktest } from './fees/backtest.ts';
+import { createFitFeeRule } from './fees/fit-rule.ts';
+import { createFeePreview } from './fees/preview.ts';
+import { createFeeRules, type FeeAuthor } from './fees/versions.ts';
 import {
   callbackStateFromProto,
   callbackToProto,
   duplicateToProto,
   environmentFromProto,
-  feeBacktestToProto,
-  feeDriftToProto,
-  feeFitToProto,
   feeLineToProto,
   feeRuleFromProto,
   feeRuleToProto,
   gatewayToProto,
   moneyToProto,
+  readPeriod,
   slotToProto,
-  usageDayToProto,
   usageLogToProto,
   verificationToProto,
 } from './messages.ts';
-import type { PaymentDriver } from './providers/driver.ts';
-import type { createSessions } from './sessions/queries.ts';
+import { DRIVERS } from './providers/registry.ts';
+import { createSessions } from './sessions/queries.ts';
 import { type ShowSessions, showSession } from './sessions/show.ts';
-import type { ReleaseSession } from './settlement/release-session.ts';
-import type { createSlots } from './slots/admin.ts';
-import type { ReencryptSecrets } from './slots/reseal-credentials.ts';
-import type { createTestSlot } from './slots/test-connection.ts';
-import type { SummarizeUsage } from './usage/days.ts';
-import type { createUsage } from './usage/queries.ts';
+import { createReleaseSession, type ReleaseOptions } from './settlement/release-session.ts';
+import { createSlots, type SlotsOptions } from './slots/admin.ts';
+import type { Providers } from './slots/provider-access.ts';
+import { createReencryptSecrets, type ReencryptOptions } from './slots/reseal-credentials.ts';
+import { createTestSlot } from './slots/test-connection.ts';
+import { createSummarizeUsage } from './usage/days.ts';
+import { createUsage } from './usage/queries.ts';
 
-export type PaymentAdminServiceOptions = {
-  readonly drivers: readonly PaymentDriver[];
-  readonly slots: ReturnType<typeof createSlots>;
-  readonly testSlot: ReturnType<typeof createTestSlot>;
-  readonly feeRules: ReturnType<typeof createFeeRules>;
-  readonly previewFees: ReturnType<typeof createFeePreview>;
-  readonly backtestFees: ReturnType<typeof createFeeBacktest>;
-  readonly fitFeeRule: FitFeeRule;
-  readonly auditFees: AuditFees;
-  readonly callbacks: ReturnType<typeof createCallbacks>;
-  readonly replayCallback: ReplayCallback;
-  readonly sessions: Pick<ReturnType<typeof createSessions>, 'get'>;
-  readonly showSessions: ShowSessions;
-  readonly releaseSession: ReleaseSession;
-  readonly duplicates: ReturnType<typeof createDuplicates>;
-  readonly usage: ReturnType<typeof createUsage>;
-  readonly summarizeUsage: SummarizeUsage;
-  readonly reencryptSecrets: ReencryptSecrets;
-};
+export type PaymentAdminServiceOptions = SlotsOptions &
+  Omit<ReplayOptions, 'callbacks'> &
+  ReleaseOptions &
+  ReencryptOptions & { readonly providers: Providers; readonly showSessions: ShowSessions };
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
 export function createPaymentAdminService(
   options: PaymentAdminServiceOptions,
 ): ServiceImpl<typeof PaymentAdminService> {
-  const { slots, testSlot, feeRules, callbacks, duplicates, usage } = options;
+  const { db } = options;
+  const slots = createSlots(options);
+  const testSlot = createTestSlot(slots, options.providers);
+  const feeRules = createFeeRules(options);
+  const previewFees = createFeePreview(options);
+  const backtestFees = createFeeBacktest(options);
+  const fitFeeRule = createFitFeeRule(options);
+  const auditFees = createAuditFees(db);
+  const callbacks = createCallbacks(options);
+  const replayCallback = createReplayCallback({ ...options, callbacks });
+  const sessions = createSessions(db);
+  const releaseSession = createReleaseSession(options);
+  const duplicates = createDuplicates(options);
+  const usage = createUsage(db);
+  const summarizeUsage = createSummarizeUsage(db);
+  const reencryptSecrets = createReencryptSecrets(options);
   return {
-    listGateways: () => ({ gateways: options.drivers.map(gatewayToProto) }),
+    listGateways: () => ({ gateways: DRIVERS.map(gatewayToProto) }),
 
     async addSlot(request, context) {
       const environment = environmentFromProto(request.environment);
@@ -115,7 +112,7 @@ export function createPaymentAdminService(
 
     async previewFees({ slot, amount }) {
       const [minor, currency] = [amount?.minorUnits ?? 0n, amount?.currency ?? ''];
-      const { lines, totalMinor } = await options.previewFees(slot, { minor, currency });
+      const { lines, totalMinor } = await previewFees(slot, { minor, currency });
       return {
         fees: lines.map((line) => feeLineToProto(line, currency)),
         feeTotal: moneyToProto({ minor: totalMinor, currency }),
@@ -123,28 +120,16 @@ export function createPaymentAdminService(
     },
 
     async backtestFeeRule({ rule, from, to }, context) {
-      const period = { from: from && readTimestamp('from', from), to: to && readTimestamp('to', to) };
-      const { currencies, ruleIsNew } = await options.backtestFees(
-        feeRuleFromProto(rule),
-        period,
-        isLimited(context),
-      );
-      return { currencies: currencies.map(feeBacktestToProto), ruleIsNew };
+      const period = readPeriod({ from, to });
+      return backtestFees(feeRuleFromProto(rule), period, isLimited(context));
     },
 
     async fitFeeRule({ rule, from, to }) {
-      const terms = feeRuleFromProto(rule);
-      const period = { from: from && readTimestamp('from', from), to: to && readTimestamp('to', to) };
-      const fits = await options.fitFeeRule(terms, period);
-      return { fits: fits.map((fit) => feeFitToProto(fit, terms)) };
+      return { fits: await fitFeeRule(feeRuleFromProto(rule), readPeriod({ from, to })) };
     },
 
     async auditFees({ slot, settledFrom, settledTo }) {
-      const period = {
-        from: settledFrom && readTimestamp('settledFrom', settledFrom),
-        to: settledTo && readTimestamp('settledTo', settledTo),
-      };
-      return { drifts: (await options.auditFees(slot, period)).map(feeDriftToProto) };
+      return { drifts: await auditFees(slot, readPeriod({ settledFrom, settledTo })) };
     },
 
     async listCallbacks(request) {
@@ -160,12 +145,12 @@ export function createPaymentAdminService(
     },
 
     async replayCallback({ callbackId }, context) {
-      return { callback: callbackToProto(await options.replayCallback(callbackId, actorOf(context))) };
+      return { callback: callbackToProto(await replayCallback(callbackId, actorOf(context))) };
     },
 
     async releaseChargeSession({ sessionId, reason }, context) {
-      const { unchanged } = await options.releaseSession(sessionId, reason, actorOf(context));
-      const session = await options.sessions.get(sessionId);
+      const { unchanged } = await releaseSession(sessionId, reason, actorOf(context));
+      const session = await sessions.get(sessionId);
       return { session: await showSession(options.showSessions, session), unchanged };
     },
 
@@ -186,25 +171,17 @@ export function createPaymentAdminService(
 
     async listUsageLogs(request) {
       const { slot, settledFrom, settledTo } = request;
-      const filter = {
-        slot,
-        settledFrom: settledFrom && readTimestamp('settledFrom', settledFrom),
-        settledTo: settledTo && readTimestamp('settledTo', settledTo),
-      };
+      const filter = { slot, ...readPeriod({ settledFrom, settledTo }) };
       const { items, nextPageToken } = await usage.list(filter, request);
       return { usageLogs: items.map(usageLogToProto), nextPageToken };
     },
 
     async summarizeUsage({ slot, settledFrom, settledTo }) {
-      const period = {
-        from: settledFrom && readTimestamp('settledFrom', settledFrom),
-        to: settledTo && readTimestamp('settledTo', settledTo),
-      };
-      return { days: (await options.summarizeUsage(slot, period)).map(usageDayToProto) };
+      return { days: await summarizeUsage(slot, readPeriod({ settledFrom, settledTo })) };
     },
 
     async reencryptSecrets(_request, context) {
-      const { resealed, masterKeyId } = await options.reencryptSecrets(actorOf(context));
+      const { resealed, masterKeyId } = await reencryptSecrets(actorOf(context));
       return { resealed, masterKeyId };
     },
   };

@@ -1,14 +1,8 @@
 // Converts between the payment module's types and the messages of its contract.
 
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type {
-  FeeBacktestSchema,
-  FeeDriftSchema,
-  FeeFitSchema,
-  GatewaySchema,
-  UsageDaySchema,
-} from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import { type Timestamp, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { GatewaySchema } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import {
   type CallbackCountSchema,
   type CallbackSchema,
@@ -44,19 +38,17 @@ import type {
   DuplicatePayment,
   Environment,
   FeeLine,
+  FeeRule,
   Slot,
   Verification,
 } from './entities.ts';
-import type { FeeDrift } from './fees/audit.ts';
-import type { FeeBacktest } from './fees/backtest-sums.ts';
-import type { FeeFit } from './fees/fit-rule.ts';
 import type { FeeTerms } from './fees/terms.ts';
 import type { FeePeriod, FeeRuleWithState } from './fees/versions.ts';
 import type { Money } from './money.ts';
-import type { PaymentDriver } from './providers/driver.ts';
+import type { PaymentDriver, VerificationStep } from './providers/driver.ts';
 import type { StatusChange, TracedCallback } from './settlement/status-history.ts';
-import type { UsageDay } from './usage/days.ts';
 import type { UsageLogWithFees } from './usage/queries.ts';
+import type { Period } from './usage/sums.ts';
 
 export function moneyToProto({ minor, currency }: Money): MessageInitShape<typeof MoneySchema> {
   return { minorUnits: minor, currency };
@@ -150,15 +142,21 @@ export function callbackCountToProto(count: CallbackCount): MessageInitShape<typ
   return { ...count, state: CALLBACK_STATES[count.state] };
 }
 
-export function verificationToProto(verification: Verification): MessageInitShape<typeof VerificationSchema> {
-  return {
-    operation: verification.operation,
-    outcome: verification.outcome,
-    detail: verification.detail,
-    askedAt: timestampFromDate(verification.askedAt),
-    durationMs: verification.durationMs,
-    callbackId: verification.callback ? formatId('cb', verification.callback.id) : '',
-  };
+/** A stored provider call, or one that was just made. */
+type VerificationFacts = Omit<VerificationStep, 'outcome'> &
+  Pick<Verification, 'outcome'> &
+  Partial<Pick<Verification, 'callback'>>;
+
+export function verificationToProto({
+  operation,
+  outcome,
+  detail,
+  askedAt,
+  durationMs,
+  callback,
+}: VerificationFacts): MessageInitShape<typeof VerificationSchema> {
+  const callbackId = callback ? formatId('cb', callback.id) : '';
+  return { operation, outcome, detail, askedAt: timestampFromDate(askedAt), durationMs, callbackId };
 }
 
 /** Requires a populated slot. */
@@ -220,7 +218,7 @@ export function feeLineToProto(
 
 /** Requires a populated slot. */
 export function feeRuleToProto({ rule, state }: FeeRuleWithState): MessageInitShape<typeof FeeRuleSchema> {
-  const { minMinor, maxMinor, validTo } = rule;
+  const { validTo } = rule;
   return {
     feeRuleId: formatId('fee', rule.id),
     name: rule.name,
@@ -228,15 +226,23 @@ export function feeRuleToProto({ rule, state }: FeeRuleWithState): MessageInitSh
     gateway: rule.gateway ?? '',
     slot: rule.slot?.name ?? '',
     currency: rule.currency ?? '',
-    basisPoints: rule.basisPoints,
-    fixedMinorUnits: rule.fixedMinor,
-    ...(minMinor != null && { minMinorUnits: minMinor }),
-    ...(maxMinor != null && { maxMinorUnits: maxMinor }),
+    ...formulaToProto(rule),
     validFrom: timestampFromDate(rule.validFrom),
     ...(validTo && { validTo: timestampFromDate(validTo) }),
     slotsMayOverride: rule.slotsMayOverride,
     addedBySlot: rule.addedBySlot,
     state: FEE_RULE_STATES[state],
+  };
+}
+
+type Formula = Pick<FeeRule, 'basisPoints' | 'fixedMinor' | 'minMinor' | 'maxMinor'>;
+
+export function formulaToProto({ basisPoints, fixedMinor, minMinor, maxMinor }: Formula) {
+  return {
+    basisPoints,
+    fixedMinorUnits: fixedMinor,
+    ...(minMinor != null && { minMinorUnits: minMinor }),
+    ...(maxMinor != null && { maxMinorUnits: maxMinor }),
   };
 }
 
@@ -254,73 +260,6 @@ export function feeRuleFromProto(rule: FeeRuleMessage | undefined): FeeTerms & F
     slotsMayOverride: rule?.slotsMayOverride ?? false,
     validFrom: rule?.validFrom && readTimestamp('validFrom', rule.validFrom),
     validTo: rule?.validTo && readTimestamp('validTo', rule.validTo),
-  };
-}
-
-export function feeBacktestToProto(result: FeeBacktest): MessageInitShape<typeof FeeBacktestSchema> {
-  return {
-    currency: result.currency,
-    payments: result.payments,
-    paidMinorUnits: result.paidMinor,
-    chargedMinorUnits: result.chargedMinor,
-    wouldChargeMinorUnits: result.wouldChargeMinor,
-  };
-}
-
-/** The proposal has the scope that was asked for, in its own currency. */
-export function feeFitToProto(
-  fit: FeeFit,
-  { name, gateway, slot }: FeeTerms,
-): MessageInitShape<typeof FeeFitSchema> {
-  const { basisPoints, fixedMinor, minMinor, maxMinor } = fit.formula;
-  return {
-    rule: {
-      name,
-      gateway,
-      slot,
-      currency: fit.currency,
-      basisPoints,
-      fixedMinorUnits: fixedMinor,
-      ...(minMinor !== null && { minMinorUnits: minMinor }),
-      ...(maxMinor !== null && { maxMinorUnits: maxMinor }),
-    },
-    payments: fit.payments,
-    exactPayments: fit.exactPayments,
-    takenMinorUnits: fit.takenMinor,
-    wouldChargeMinorUnits: fit.wouldChargeMinor,
-    errorMinorUnits: fit.errorMinor,
-    largestErrorMinorUnits: fit.largestErrorMinor,
-    chargedMinorUnits: fit.chargedMinor,
-    chargedErrorMinorUnits: fit.chargedErrorMinor,
-    ambiguous: fit.isAmbiguous,
-  };
-}
-
-export function feeDriftToProto(drift: FeeDrift): MessageInitShape<typeof FeeDriftSchema> {
-  return {
-    day: drift.day,
-    currency: drift.currency,
-    rules: [...drift.rules],
-    payments: drift.payments,
-    paidMinorUnits: drift.paidMinor,
-    expectedMinorUnits: drift.expectedMinor,
-    takenMinorUnits: drift.takenMinor,
-    differingPayments: drift.differing,
-  };
-}
-
-export function usageDayToProto(sum: UsageDay): MessageInitShape<typeof UsageDaySchema> {
-  return {
-    day: sum.day,
-    currency: sum.currency,
-    payments: sum.payments,
-    paidMinorUnits: sum.paidMinor,
-    feeMinorUnits: sum.feeMinor,
-    reversedPayments: sum.reversedPayments,
-    reversedMinorUnits: sum.reversedMinor,
-    netMinorUnits: sum.netMinor,
-    refunds: sum.refunds,
-    refundedMinorUnits: sum.refundedMinor,
   };
 }
 
@@ -352,4 +291,10 @@ export function chargeStatusFromProto(status: ChargeStatus): ChargeStatusName | 
 /** UNSPECIFIED becomes undefined. */
 export function callbackStateFromProto(state: CallbackState): CallbackStateName | undefined {
   return nameOf(CALLBACK_STATES, state);
+}
+
+/** Reads the start and the end of a period, in this order, by the names of their fields. */
+export function readPeriod(fields: Readonly<Record<string, Timestamp | undefined>>): Period {
+  const [from, to] = Object.entries(fields).map(([field, time]) => time && readTimestamp(field, time));
+  return { from, to };
 }

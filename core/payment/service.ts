@@ -1,6 +1,5 @@
 // PaymentService: the RPCs by which internal services charge customers.
 
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import type {
   CreateChargeSessionRequest,
@@ -9,32 +8,31 @@ import type {
 import { actorOf, appsOf } from '../access/caller.ts';
 import { HubError } from '../errors.ts';
 import { formatId, parseId } from '../ids.ts';
-import { readTimestamp } from '../timestamp.ts';
-import type { createCallbacks } from './callbacks/admin.ts';
+import type { Database } from '../storage/database.ts';
+import { createCallbacks } from './callbacks/admin.ts';
 import type { ChargeSession } from './entities.ts';
 import {
   callbackCountToProto,
   callbackToProto,
   chargeStatusFromProto,
   duplicateToProto,
+  readPeriod,
   statusChangeToProto,
   usageLogToProto,
   verificationToProto,
 } from './messages.ts';
-import type { VerificationStep } from './providers/driver.ts';
+import { driverOf } from './providers/registry.ts';
 import { refundToProto } from './refunds/messages.ts';
 import type { PurchaseRequest, Sales } from './sales.ts';
 import type { createCreateSession } from './sessions/create.ts';
-import type { createSessions } from './sessions/queries.ts';
+import { createSessions } from './sessions/queries.ts';
 import type { SessionEvents } from './sessions/read-sessions.ts';
 import { type ShowSessions, showSession } from './sessions/show.ts';
-import type { createRecheck } from './verification/recheck.ts';
+import { createRecheck, type RecheckOptions } from './verification/recheck.ts';
 
-export type PaymentServiceOptions = {
+export type PaymentServiceOptions = RecheckOptions & {
+  readonly db: Database;
   readonly createSession: ReturnType<typeof createCreateSession>;
-  readonly sessions: ReturnType<typeof createSessions>;
-  readonly callbacks: Pick<ReturnType<typeof createCallbacks>, 'list'>;
-  readonly recheck: ReturnType<typeof createRecheck>;
   readonly events: SessionEvents;
   readonly sales: Pick<Sales, 'issueClaim'>;
   readonly showSessions: ShowSessions;
@@ -42,7 +40,10 @@ export type PaymentServiceOptions = {
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
 export function createPaymentService(options: PaymentServiceOptions): ServiceImpl<typeof PaymentService> {
-  const { createSession, sessions, callbacks, recheck, events, sales, showSessions } = options;
+  const { db, createSession, events, sales, showSessions } = options;
+  const sessions = createSessions(db);
+  const callbacks = createCallbacks({ db, driverOf });
+  const recheck = createRecheck(options);
   const show = (session: ChargeSession) => showSession(showSessions, session);
   return {
     async createChargeSession(request, context) {
@@ -80,8 +81,7 @@ export function createPaymentService(options: PaymentServiceOptions): ServiceImp
         slot,
         status: chargeStatusFromProto(status),
         orderReference,
-        createdFrom: createdFrom && readTimestamp('createdFrom', createdFrom),
-        createdTo: createdTo && readTimestamp('createdTo', createdTo),
+        created: readPeriod({ createdFrom, createdTo }),
         held,
       };
       const { items, nextPageToken } = await sessions.list(filter, request);
@@ -107,7 +107,7 @@ export function createPaymentService(options: PaymentServiceOptions): ServiceImp
       const last = (await recheck(sessionId, actorOf(context))).at(-1);
       return {
         session: await show(await sessions.get(sessionId)),
-        ...(last && { verification: stepToProto(last) }),
+        ...(last && { verification: verificationToProto(last) }),
       };
     },
 
@@ -154,14 +154,4 @@ function purchaseOf(request: CreateChargeSessionRequest): PurchaseRequest | unde
   if (given === undefined) return undefined;
   const [field] = given;
   throw new HubError('purchase_invalid', `${field} needs an offer: set offer`, { field });
-}
-
-function stepToProto({ operation, outcome, detail, askedAt, durationMs }: VerificationStep) {
-  return {
-    operation,
-    outcome,
-    detail,
-    askedAt: timestampFromDate(askedAt),
-    durationMs: Math.round(durationMs),
-  };
 }

@@ -1,20 +1,15 @@
 // Sums the payments of a past period and the fees that a rule would have charged for them, in SQL.
 import type { Pool } from 'pg';
+import { querySums } from '../usage/sums.ts';
 import type { FeeRuleFacts } from './rules.ts';
 
-/** The result for one currency, in minor units. */
-export type FeeBacktest = {
-  readonly currency: string;
-  readonly payments: bigint;
-  readonly paidMinor: bigint;
-  readonly chargedMinor: bigint;
-  readonly wouldChargeMinor: bigint;
-};
+type Sums = Record<'payments' | 'paidMinorUnits' | 'chargedMinorUnits' | 'wouldChargeMinorUnits', bigint>;
+
+/** The result for one currency. */
+export type FeeBacktest = Sums & { readonly currency: string };
 
 /** The payments of a part that match the same rules. `at` is the start of the part. */
 export type Part = FeeBacktest & { readonly gateway: string; readonly slotId: string; readonly at: Date };
-
-type Row = Record<keyof FeeBacktest, string> & { gateway: string; slotId: string; part: number };
 
 /** `begins` are the starts of the parts of a period that ends at `to`. */
 export async function sumParts(
@@ -23,7 +18,7 @@ export async function sumParts(
   begins: readonly Date[],
   to: Date,
 ): Promise<Part[]> {
-  const { rows } = await pool.query<Row>(SQL, [
+  const rows = await querySums<Omit<Part, 'at'> & { part: number }>(pool, SQL, [
     begins.map((begin) => begin.toISOString()),
     to,
     rule.name,
@@ -35,19 +30,10 @@ export async function sumParts(
     rule.minMinor,
     rule.maxMinor,
   ]);
-  return rows.map((row) => {
-    const at = begins[row.part - 1];
+  return rows.map(({ part, ...sums }) => {
+    const at = begins[part - 1];
     if (at === undefined) throw new Error('a payment was found outside of the period');
-    return {
-      gateway: row.gateway,
-      slotId: row.slotId,
-      at,
-      currency: row.currency,
-      payments: BigInt(row.payments),
-      paidMinor: BigInt(row.paidMinor),
-      chargedMinor: BigInt(row.chargedMinor),
-      wouldChargeMinor: BigInt(row.wouldChargeMinor),
-    };
+    return { ...sums, at };
   });
 }
 
@@ -57,12 +43,12 @@ export async function sumParts(
 const SQL = `
   select u.slot_id as "slotId", u.gateway, u.currency, width_bucket(u.settled_at, $1::timestamptz[]) as part,
          count(*) as payments,
-         sum(u.amount_minor) as "paidMinor",
-         coalesce(sum(l.amount_minor), 0) as "chargedMinor",
+         sum(u.amount_minor) as "paidMinorUnits",
+         coalesce(sum(l.amount_minor), 0) as "chargedMinorUnits",
          sum(least(
            greatest(div(u.amount_minor::numeric * $7::int + 5000, 10000) + $8::numeric, $9::numeric),
            $10::numeric
-         )) as "wouldChargeMinor"
+         )) as "wouldChargeMinorUnits"
   from usage_log u
   left join fee_line l on l.usage_log_id = u.id and l.rule = $3
   where u.settled_at >= ($1::timestamptz[])[1] and u.settled_at < $2

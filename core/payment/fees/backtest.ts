@@ -3,15 +3,13 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../../storage/database.ts';
 import { FeeRuleSchema } from '../entities.ts';
 import type { PaymentDriver } from '../providers/driver.ts';
+import type { Period } from '../usage/sums.ts';
 import { type FeeBacktest, type Part, sumParts } from './backtest-sums.ts';
 import { type FeeRuleFacts, matchRules, readRulesOf } from './rules.ts';
-import { checkTerms, type FeeTerms, feeRuleInvalid } from './terms.ts';
-
-/** `from` is inclusive, `to` exclusive. */
-export type Period = { readonly from: Date | undefined; readonly to: Date | undefined };
+import { checkPeriod, checkTerms, type FeeTerms } from './terms.ts';
 
 /** `ruleIsNew`: no version of a rule with this name exists for the same payments. */
-export type FeeBacktests = { readonly currencies: readonly FeeBacktest[]; readonly ruleIsNew: boolean };
+export type FeeBacktests = { readonly currencies: FeeBacktest[]; readonly ruleIsNew: boolean };
 
 export type FeeBacktestOptions = {
   readonly db: Database;
@@ -30,10 +28,8 @@ export function createFeeBacktest({ db, driverOf }: FeeBacktestOptions) {
    * @param isLimited Whether the caller has a limited token, which would add the rule.
    * @throws HubError `fee_rule_invalid`, `gateway_unknown`, `slot_unknown`
    */
-  return async (terms: FeeTerms, { from, to }: Period, isLimited: boolean): Promise<FeeBacktests> => {
-    if (!from || !to || from >= to) {
-      throw feeRuleInvalid('to', 'the period needs a start, and an end after it');
-    }
+  return async (terms: FeeTerms, period: Period, isLimited: boolean): Promise<FeeBacktests> => {
+    const { from, to } = checkPeriod(period);
     const em = db.em();
     const { slot, ...checked } = await checkTerms(em, driverOf, terms);
     const rule: FeeRuleFacts = {
@@ -69,16 +65,16 @@ function byCurrency(parts: readonly Part[]): FeeBacktest[] {
   const groups = Map.groupBy(parts, ({ currency }) => currency);
   const sums = Array.from(groups, ([currency, group]) => ({
     currency,
-    payments: sum(group.map(({ payments }) => payments)),
-    paidMinor: sum(group.map(({ paidMinor }) => paidMinor)),
-    chargedMinor: sum(group.map(({ chargedMinor }) => chargedMinor)),
-    wouldChargeMinor: sum(group.map(({ wouldChargeMinor }) => wouldChargeMinor)),
+    payments: sum(group, 'payments'),
+    paidMinorUnits: sum(group, 'paidMinorUnits'),
+    chargedMinorUnits: sum(group, 'chargedMinorUnits'),
+    wouldChargeMinorUnits: sum(group, 'wouldChargeMinorUnits'),
   }));
   return sums.sort((one, other) => (one.currency < other.currency ? -1 : 1));
 }
 
-function sum(amounts: readonly bigint[]): bigint {
-  return amounts.reduce((total, amount) => total + amount, 0n);
+function sum(parts: readonly Part[], name: Exclude<keyof FeeBacktest, 'currency'>): bigint {
+  return parts.reduce((total, part) => total + part[name], 0n);
 }
 
 /** Ignores the rules of other slots (fee_rule_name_idx). */

@@ -1,23 +1,18 @@
 // Proposes the fee rule that fits what providers took in a past period.
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { FeeFitSchema } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import type { Database } from '../../storage/database.ts';
+import { formulaToProto } from '../messages.ts';
 import type { PaymentDriver } from '../providers/driver.ts';
-import type { Period } from './backtest.ts';
-import { type FeeObservation, type FittedFee, fitFee } from './fit-formula.ts';
-import { checkTerms, type FeeTerms, feeRuleInvalid } from './terms.ts';
+import { type Period, querySums } from '../usage/sums.ts';
+import { type FeeObservation, fitFee } from './fit-formula.ts';
+import { checkPeriod, checkTerms, type FeeTerms } from './terms.ts';
 
-/** A proposal for one currency. Amounts are in minor units. */
-export type FeeFit = FittedFee & {
-  readonly currency: string;
-  readonly payments: bigint;
-  /** What the provider took, less the fees by rules of other names. */
-  readonly takenMinor: bigint;
-  /** What the rule of this name charged. */
-  readonly chargedMinor: bigint;
-  /** The sum of its absolute errors. */
-  readonly chargedErrorMinor: bigint;
-};
-
-export type FitFeeRule = (terms: FeeTerms, period: Period) => Promise<FeeFit[]>;
+/** A proposal for each currency, with the scope of the terms. */
+export type FitFeeRule = (
+  terms: FeeTerms,
+  period: Period,
+) => Promise<MessageInitShape<typeof FeeFitSchema>[]>;
 
 export type FitFeeRuleOptions = {
   readonly db: Database;
@@ -31,10 +26,8 @@ const MAX_OBSERVATIONS = 5_000;
 /** Uses the name and the scope of `terms`, and ignores its rates. */
 export function createFitFeeRule({ db, driverOf }: FitFeeRuleOptions): FitFeeRule {
   /** @throws HubError `fee_rule_invalid`, `gateway_unknown`, `slot_unknown` */
-  return async (terms, { from, to }) => {
-    if (!from || !to || from >= to) {
-      throw feeRuleInvalid('to', 'the period needs a start, and an end after it');
-    }
+  return async (terms, period) => {
+    const { from, to } = checkPeriod(period);
     const { name, gateway, slot, currency } = await checkTerms(db.em(), driverOf, {
       ...terms,
       basisPoints: 0,
@@ -42,30 +35,39 @@ export function createFitFeeRule({ db, driverOf }: FitFeeRuleOptions): FitFeeRul
       minMinor: null,
       maxMinor: null,
     });
-    const { rows } = await db.pool.query<Row>(SQL, [from, to, name, gateway, slot?.id ?? null, currency]);
-    const fits: FeeFit[] = [];
-    for (const [code, group] of Map.groupBy(rows, (row) => row.currency)) {
-      fits.push({ currency: code, ...totalsOf(group), ...(await fitFee(group.map(observationOf))) });
-    }
-    return fits;
+    const values = [from, to, name, gateway, slot?.id ?? null, currency];
+    const groups = Map.groupBy(await querySums<Row>(db.pool, SQL, values), (row) => row.currency);
+    return Array.fromAsync(groups, async ([code, rows]) => {
+      const fitted = await fitFee(rows.map(observationOf));
+      const formula = formulaToProto(fitted.formula);
+      return {
+        rule: { name, gateway: terms.gateway, slot: terms.slot, currency: code, ...formula },
+        ...totalsOf(rows),
+        exactPayments: fitted.exactPayments,
+        wouldChargeMinorUnits: fitted.wouldChargeMinor,
+        errorMinorUnits: fitted.errorMinor,
+        largestErrorMinorUnits: fitted.largestErrorMinor,
+        ambiguous: fitted.isAmbiguous,
+      };
+    });
   };
 }
 
-type Row = Record<'currency' | 'amount' | 'fee' | 'payments' | 'charged' | 'chargedError', string>;
+type Row = Record<'amount' | 'fee' | 'payments' | 'charged' | 'chargedError', bigint> & { currency: string };
 
 function observationOf({ amount, fee, payments }: Row): FeeObservation {
-  return { amountMinor: BigInt(amount), feeMinor: BigInt(fee), payments: Number(payments) };
+  return { amountMinor: amount, feeMinor: fee, payments: Number(payments) };
 }
 
+/** What the provider took, less the fees by rules of other names, and what the rule of this name charged. */
 function totalsOf(rows: readonly Row[]) {
-  const totals = { payments: 0n, takenMinor: 0n, chargedMinor: 0n, chargedErrorMinor: 0n };
-  for (const row of rows) {
-    totals.payments += BigInt(row.payments);
-    totals.takenMinor += BigInt(row.fee) * BigInt(row.payments);
-    totals.chargedMinor += BigInt(row.charged);
-    totals.chargedErrorMinor += BigInt(row.chargedError);
-  }
-  return totals;
+  const total = (of: (row: Row) => bigint): bigint => rows.reduce((sum, row) => sum + of(row), 0n);
+  return {
+    payments: total(({ payments }) => payments),
+    takenMinorUnits: total(({ fee, payments }) => fee * payments),
+    chargedMinorUnits: total(({ charged }) => charged),
+    chargedErrorMinorUnits: total(({ chargedError }) => chargedError),
+  };
 }
 
 // usage_log_settled_idx, or usage_log_slot_idx for one slot; fee_line_pkey. The hash makes the sample random

@@ -6,6 +6,7 @@ import type { Slot } from '../entities.ts';
 import { MoneyError, minorDigits } from '../money.ts';
 import type { PaymentDriver } from '../providers/driver.ts';
 import { findSlot } from '../slots/admin.ts';
+import type { Period } from '../usage/sums.ts';
 import type { FeeFormula } from './amount.ts';
 
 /** A rule without its version and period. An empty gateway, slot or currency means any. */
@@ -19,12 +20,10 @@ export type FeeTerms = FeeFormula & {
 };
 
 /** Checked terms with the slot looked up. A rule for a slot has the slot's gateway. */
-export type CheckedTerms = FeeFormula & {
-  readonly name: string;
+export type CheckedTerms = Omit<FeeTerms, 'gateway' | 'slot' | 'currency'> & {
   readonly gateway: string | null;
   readonly slot: Slot | null;
   readonly currency: string | null;
-  readonly slotsMayOverride: boolean;
 };
 
 /** @throws HubError `fee_rule_invalid`, `gateway_unknown`, `slot_unknown` */
@@ -57,6 +56,12 @@ export async function checkTerms(
     maxMinor,
     slotsMayOverride: terms.slotsMayOverride,
   };
+}
+
+/** @throws HubError `fee_rule_invalid` */
+export function checkPeriod({ from, to }: Period): { readonly from: Date; readonly to: Date } {
+  if (from && to && from < to) return { from, to };
+  throw feeRuleInvalid('to', 'the period needs a start, and an end after it');
 }
 
 export function feeRuleInvalid(field: string, message: string): HubError {

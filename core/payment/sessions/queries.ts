@@ -25,14 +25,14 @@ import {
 import { listStatusChanges, type StatusChange } from '../settlement/status-history.ts';
 import { findSlot } from '../slots/admin.ts';
 import { readSessionUsage, type UsageLogWithFees } from '../usage/queries.ts';
+import type { Period } from '../usage/sums.ts';
 import { sessionUnknown } from './find-session.ts';
 
 export type SessionFilter = {
   readonly slot: string | undefined;
   readonly status: ChargeStatusName | undefined;
   readonly orderReference: string | undefined;
-  readonly createdFrom: Date | undefined;
-  readonly createdTo: Date | undefined;
+  readonly created: Period;
   /** Only sessions held for review. */
   readonly held: boolean;
 };
@@ -79,24 +79,23 @@ export function createSessions(db: Database) {
     },
 
     /**
-     * Newest first. With `createdFrom` or `createdTo` by charge_session_created_idx.
+     * Newest first. With a period by charge_session_created_idx.
      *
      * @throws HubError `slot_unknown`, `page_token_invalid`
      */
     async list(filter: SessionFilter, request: PageRequest): Promise<Page<ChargeSession>> {
       const em = db.em();
       const conditions: FilterQuery<ChargeSession>[] = [];
-      if (filter.slot !== undefined) {
-        conditions.push({ slot: await findSlot(em, filter.slot) });
-      }
+      if (filter.slot !== undefined) conditions.push({ slot: await findSlot(em, filter.slot) });
       if (filter.status !== undefined) conditions.push({ status: filter.status });
       if (filter.orderReference !== undefined) conditions.push({ orderReference: filter.orderReference });
-      if (filter.createdFrom !== undefined) conditions.push({ createdAt: { $gte: filter.createdFrom } });
-      if (filter.createdTo !== undefined) conditions.push({ createdAt: { $lt: filter.createdTo } });
+      const { from, to } = filter.created;
+      if (from !== undefined) conditions.push({ createdAt: { $gte: from } });
+      if (to !== undefined) conditions.push({ createdAt: { $lt: to } });
       // charge_session_held_idx
       if (filter.held) conditions.push({ heldAt: { $ne: null } });
       const populate = ['slot'] as const;
-      if (filter.createdFrom === undefined && filter.createdTo === undefined) {
+      if (from === undefined && to === undefined) {
         return readPage(request, 'chs', (after, limit) => {
           if (after) conditions.push({ id: { $lt: after } });
           const orderBy = { id: 'desc' } as const;

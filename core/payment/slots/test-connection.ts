@@ -4,23 +4,9 @@ import { ProviderRefused, ProviderUnavailable } from '../providers/driver.ts';
 import type { createSlots } from './admin.ts';
 import type { Providers } from './provider-access.ts';
 
-export type SlotTest = {
-  readonly ok: boolean;
-  /** Whether the provider answered; if not, the credentials remain untested. */
-  readonly answered: boolean;
-  /** The provider's answer as a sentence without secrets. */
-  readonly detail: string;
-  readonly durationMs: number;
-};
-
-export type TestSlotOptions = {
-  readonly slots: ReturnType<typeof createSlots>;
-  readonly providers: Providers;
-};
-
 /** A refusal and a missing answer are results, not errors. Rejects with HubError `slot_unknown`. */
-export function createTestSlot({ slots, providers }: TestSlotOptions) {
-  return async (name: string): Promise<SlotTest> => {
+export function createTestSlot(slots: ReturnType<typeof createSlots>, providers: Providers) {
+  return async (name: string) => {
     const { id } = await slots.get(name);
     const { driver, access } = await providers.forSlot(id, () => {});
     const started = performance.now();
@@ -28,6 +14,7 @@ export function createTestSlot({ slots, providers }: TestSlotOptions) {
       ({ detail }) => ({ ok: true, answered: true, detail }),
       (error: unknown) => {
         if (error instanceof ProviderRefused) return { ok: false, answered: true, detail: error.message };
+        // The credentials remain untested.
         if (error instanceof ProviderUnavailable)
           return { ok: false, answered: false, detail: error.message };
         throw error;

@@ -10,6 +10,7 @@ import {
 } from '../../storage/sql/page.ts';
 import { type FeeLine, FeeLineSchema, type UsageLog, UsageLogSchema } from '../entities.ts';
 import { findSlot } from '../slots/admin.ts';
+import type { Period } from './sums.ts';
 
 export type UsageLogWithFees = {
   readonly usageLog: UsageLog;
@@ -18,14 +19,8 @@ export type UsageLogWithFees = {
   readonly reversedAt: Date | undefined;
 };
 
-export type UsageFilter = {
-  /** Name of the slot. */
-  readonly slot: string | undefined;
-  /** Inclusive start of the settlement time. */
-  readonly settledFrom: Date | undefined;
-  /** Exclusive end. */
-  readonly settledTo: Date | undefined;
-};
+/** The name of a slot, and the period of settlement. */
+export type UsageFilter = Period & { readonly slot: string | undefined };
 
 export function createUsage(db: Database) {
   return {
@@ -38,8 +33,8 @@ export function createUsage(db: Database) {
       const em = db.em();
       const conditions: FilterQuery<UsageLog>[] = [];
       if (filter.slot !== undefined) conditions.push({ slot: await findSlot(em, filter.slot) });
-      if (filter.settledFrom) conditions.push({ settledAt: { $gte: filter.settledFrom } });
-      if (filter.settledTo) conditions.push({ settledAt: { $lt: filter.settledTo } });
+      if (filter.from) conditions.push({ settledAt: { $gte: filter.from } });
+      if (filter.to) conditions.push({ settledAt: { $lt: filter.to } });
       const page = await readSpanPage(request, 'use', 'settledAt', (after, limit) => {
         if (after) conditions.push(laterInList('settledAt', after));
         return em.find(

@@ -7,23 +7,9 @@ import type { Caller } from '../../../core/access/caller.ts';
 import { systemClock } from '../../../core/clock.ts';
 import { openHubDatabase } from '../../../core/hub/database.ts';
 import { createPaymentAdminService } from '../../../core/payment/admin-service.ts';
-import type { createCallbacks } from '../../../core/payment/callbacks/admin.ts';
-import { createDuplicates } from '../../../core/payment/duplicates/admin.ts';
-import { createAuditFees } from '../../../core/payment/fees/audit.ts';
-import { createFeeBacktest } from '../../../core/payment/fees/backtest.ts';
-import { createFitFeeRule } from '../../../core/payment/fees/fit-rule.ts';
-import { createFeePreview } from '../../../core/payment/fees/preview.ts';
-import { createFeeRules } from '../../../core/payment/fees/versions.ts';
 import { sessionToProto } from '../../../core/payment/messages.ts';
 import type { PaymentDriver } from '../../../core/payment/providers/driver.ts';
-import { DRIVERS } from '../../../core/payment/providers/registry.ts';
-import { createSessions } from '../../../core/payment/sessions/queries.ts';
-import { createSlots } from '../../../core/payment/slots/admin.ts';
 import { createSlotAccess, type SlotAccess } from '../../../core/payment/slots/provider-access.ts';
-import { createReencryptSecrets } from '../../../core/payment/slots/reseal-credentials.ts';
-import { createTestSlot } from '../../../core/payment/slots/test-connection.ts';
-import { createSummarizeUsage } from '../../../core/payment/usage/days.ts';
-import { createUsage } from '../../../core/payment/usage/queries.ts';
 import { createInProcessTransport } from '../../../core/rpc/in-process/transport.ts';
 import { createErrorInterceptor } from '../../../core/rpc/interceptors/domain-errors.ts';
 import { createRpcMetrics } from '../../../core/rpc/interceptors/metrics.ts';
@@ -67,7 +53,6 @@ export async function startPaymentAdmin(options: PaymentAdminOptions): Promise<P
   await migrateUp(db);
   const { pool } = db;
   const sealer = createSealer(options.keys ?? [freshMasterKey()]);
-  const slots = createSlots({ db, sealer, clock, driverOf });
   const slotAccess = createSlotAccess({
     pool,
     sealer,
@@ -75,23 +60,19 @@ export async function startPaymentAdmin(options: PaymentAdminOptions): Promise<P
     driverOf,
   });
   const service = createPaymentAdminService({
-    drivers: DRIVERS,
-    slots,
-    testSlot: createTestSlot({ slots, providers: slotAccess }),
-    feeRules: createFeeRules({ db, clock, driverOf }),
-    previewFees: createFeePreview({ db, clock }),
-    backtestFees: createFeeBacktest({ db, driverOf }),
-    fitFeeRule: createFitFeeRule({ db, driverOf }),
-    auditFees: createAuditFees(db),
-    callbacks: NO_CALLBACKS,
-    replayCallback: notHere,
-    sessions: createSessions(db),
+    db,
+    pool,
+    sealer,
+    clock,
+    logger,
+    otherSecrets,
+    driverOf,
+    providers: slotAccess,
     showSessions: async (sessions) => sessions.map((session) => sessionToProto(session)),
-    releaseSession: () => Promise.reject(new Error('there is no verification here')),
-    duplicates: createDuplicates({ db, clock }),
-    usage: createUsage(db),
-    summarizeUsage: createSummarizeUsage(db),
-    reencryptSecrets: createReencryptSecrets({ pool, sealer, clock, otherSecrets }),
+    verifySession: notHere,
+    busyWaitMs: 0,
+    jobs: { requeue: notHere },
+    process: { byId: notHere },
   });
   const transportOf = (caller: Caller) =>
     createInProcessTransport({
@@ -126,5 +107,4 @@ export function freshMasterKey(): MasterKey {
   return key;
 }
 
-const notHere = () => Promise.reject(new Error('the callback journal is no part of these tests'));
-const NO_CALLBACKS: ReturnType<typeof createCallbacks> = { list: notHere, get: notHere };
+const notHere = () => Promise.reject(new Error('callbacks and verification are no part of these tests'));

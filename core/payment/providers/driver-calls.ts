@@ -5,13 +5,17 @@ import { type Money, MoneyError, parseMoney } from '../money.ts';
 import {
   type CatalogCalls,
   type CheckoutRequest,
+  type FoundPayment,
+  type FoundPayments,
   type PaymentDriver,
+  type PaymentSearch,
   type ProviderAccess,
   type ProviderRefund,
   ProviderRefused,
   ProviderUnavailable,
   type RefundCalls,
   type TokenCache,
+  type Verdict,
   type VerificationStep,
 } from './driver.ts';
 
@@ -170,6 +174,47 @@ export async function recordStep<T>(
     if (error instanceof ProviderRefused) report({ outcome: refusal, detail: error.message });
     throw error;
   }
+}
+
+/** The outcome to record for a verdict. */
+export function describeVerdict({ kind, detail }: Verdict): Pick<VerificationStep, 'outcome' | 'detail'> {
+  return { outcome: kind, detail };
+}
+
+/** For queries: a refusal says nothing about the payment, so it counts as no answer. */
+export async function asUnavailable<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof ProviderRefused ? new ProviderUnavailable(error.message) : error;
+  }
+}
+
+/**
+ * Finds the payments that callbacks claim, for a provider without a list of the payments of a session. Each
+ * id is judged on its own, because a forged one may get any answer.
+ */
+export async function findClaimed(
+  { claimedPaymentIds }: PaymentSearch,
+  find: (id: string) => Promise<FoundPayment | undefined>,
+): Promise<FoundPayments> {
+  const payments: FoundPayment[] = [];
+  const unanswered = new Map<string, string>();
+  for (const id of claimedPaymentIds) {
+    try {
+      const payment = await find(id);
+      if (payment !== undefined) payments.push(payment);
+    } catch (error) {
+      if (!(error instanceof ProviderUnavailable)) throw error;
+      unanswered.set(id, error.message);
+    }
+  }
+  return { payments, unanswered };
+}
+
+/** The URL of a path below a base URL, with or without a slash at its end. */
+export function addressOf(baseUrl: string, path: string): string {
+  return baseUrl.replace(/\/+$/, '') + path;
 }
 
 /** Numbers are kept as the text that was sent, so that 100.10 is never a float. */

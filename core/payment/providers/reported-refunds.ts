@@ -14,9 +14,13 @@ export function refundedMinor(refunds: readonly ProviderRefund[]): bigint {
   return refunds.reduce((sum, { state, amount }) => (state === 'failed' ? sum : sum + amount.minor), 0n);
 }
 
-/** The outcome of a request or query about one refund. */
-export const REFUND_OUTCOMES = {
+const REFUND_OUTCOMES = {
   pending: 'pending',
   succeeded: 'refunded',
   failed: 'not_refunded',
 } as const satisfies Record<ProviderRefund['state'], VerificationStep['outcome']>;
+
+/** The outcome to record for a request or query about one refund. */
+export function describeRefund({ state, detail }: ProviderRefund): Pick<VerificationStep, 'outcome' | 'detail'> {
+  return { outcome: REFUND_OUTCOMES[state], detail };
+}

@@ -13,12 +13,15 @@ import {
 } from '../driver.ts';
 import {
   type Answer,
+  addressOf,
+  describeVerdict,
   optionalId,
   optionalText,
   readAnswer,
   readCheckoutUrl,
   readMoney,
   readObject,
+  recordStep,
   requiredId,
   requiredText,
 } from '../driver-calls.ts';
@@ -36,7 +39,7 @@ export function sendQuery(
   timeoutMs = QUERY_TIMEOUT_MS,
 ): Promise<Answer> {
   const parameters = new URLSearchParams({ ...about, ...store(access), v: '1', format: 'json' });
-  const url = `${addressOf(access, path)}?${parameters}`;
+  const url = `${addressOf(access.baseUrl, path)}?${parameters}`;
   return call(access, { method: 'GET', url, timeoutMs });
 }
 
@@ -50,8 +53,11 @@ export async function call(
   return readAnswer(body);
 }
 
-export function addressOf({ baseUrl }: ProviderAccess, path: string): string {
-  return baseUrl.replace(/\/+$/, '') + path;
+/** Asks for all attempts to pay a session. */
+export function query(access: ProviderAccess, expected: ExpectedPayment): Promise<Verdict> {
+  const fields = { tran_id: expected.merchantTransactionId };
+  const judge = async () => judgeQuery(await sendQuery(access, QUERY_PATH, fields), expected);
+  return recordStep(access, 'query', judge, describeVerdict);
 }
 
 export function store({ credentials }: ProviderAccess): { store_id: string; store_passwd: string } {
@@ -208,12 +214,14 @@ function riskOf({ risk_level: level, risk_title: title }: Answer): Risk | undefi
   return { level: Number(level), title: words };
 }
 
+type SessionIds = Omit<PaymentSearch, 'claimedPaymentIds'>;
+
 /**
  * All payments of a session: the query by transaction id lists every attempt to pay.
  *
  * @throws ProviderUnavailable, also if a payment that stands is unreadable, because it may be unknown
  */
-export function readPayments(answer: Answer, search: PaymentSearch): FoundPayment[] {
+export function readPayments(answer: Answer, search: SessionIds): FoundPayment[] {
   requireConnected(answer);
   return elementsOf(answer)
     .map((element) => readObject(element, 'a transaction'))
@@ -221,7 +229,7 @@ export function readPayments(answer: Answer, search: PaymentSearch): FoundPaymen
     .map((transaction) => readPayment(transaction, search));
 }
 
-function readPayment(transaction: Answer, search: PaymentSearch): FoundPayment {
+function readPayment(transaction: Answer, search: SessionIds): FoundPayment {
   if (requiredText(transaction, 'tran_id') !== search.merchantTransactionId) {
     throw new ProviderUnavailable('the provider answered about another transaction');
   }

@@ -14,14 +14,13 @@ import {
   RISKY_PAYMENTS_VALUES,
   type Verdict,
 } from '../driver.ts';
-import { recordStep, redactSecrets } from '../driver-calls.ts';
+import { addressOf, describeVerdict, recordStep, redactSecrets } from '../driver-calls.ts';
 import {
-  addressOf,
   call,
   complaintOf,
-  judgeQuery,
   judgeValidation,
   QUERY_PATH,
+  query,
   readCheckout,
   readPayments,
   sendQuery,
@@ -88,7 +87,7 @@ export const gatewayOne: PaymentDriver = redactSecrets({
         readCheckout(
           await call(access, {
             method: 'POST',
-            url: addressOf(access, '/gwprocess/v4/api.php'),
+            url: addressOf(access.baseUrl, '/gwprocess/v4/api.php'),
             headers: { 'content-type': 'application/x-www-form-urlencoded' },
             body: new URLSearchParams({ ...store(access), ...checkoutForm(checkout) }).toString(),
           }),
@@ -165,13 +164,7 @@ function validate(access: ProviderAccess, expected: ExpectedPayment, validationI
       await sendQuery(access, VALIDATION_PATH, { val_id: validationId }, VALIDATION_TIMEOUT_MS),
       expected,
     );
-  return recordStep(access, 'validate', judge, ({ kind, detail }) => ({ outcome: kind, detail }));
-}
-
-function query(access: ProviderAccess, expected: ExpectedPayment): Promise<Verdict> {
-  const fields = { tran_id: expected.merchantTransactionId };
-  const judge = async () => judgeQuery(await sendQuery(access, QUERY_PATH, fields), expected);
-  return recordStep(access, 'query', judge, ({ kind, detail }) => ({ outcome: kind, detail }));
+  return recordStep(access, 'validate', judge, describeVerdict);
 }
 
 /**

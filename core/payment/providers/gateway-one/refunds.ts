@@ -11,7 +11,6 @@
 // The transaction query reports a refund of the whole payment.
 import { formatDecimal, formatMoney } from '../../money.ts';
 import {
-  type ExpectedPayment,
   type FoundRefunds,
   type ProviderAccess,
   type ProviderRefund,
@@ -21,11 +20,10 @@ import {
   type RefundRequest,
   type RefundSearch,
   type SettledPayment,
-  type Verdict,
 } from '../driver.ts';
 import { type Answer, optionalText, recordStep, requiredId, requiredText } from '../driver-calls.ts';
-import { isCovered, REFUND_OUTCOMES } from '../reported-refunds.ts';
-import { judgeQuery, QUERY_PATH, readPayments, requireConnected, sendQuery } from './calls.ts';
+import { describeRefund, isCovered } from '../reported-refunds.ts';
+import { QUERY_PATH, query, readPayments, requireConnected, sendQuery } from './calls.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
 const MAX_REMARKS_CHARACTERS = 255;
@@ -57,7 +55,7 @@ export const refunds: RefundCalls = {
     };
     const send = async () =>
       readRequest(await sendQuery(access, QUERY_PATH, parameters, REQUEST_TIMEOUT_MS), refund);
-    return recordStep(access, 'refund', send, describe, 'not_refunded');
+    return recordStep(access, 'refund', send, describeRefund, 'not_refunded');
   },
 
   /**
@@ -65,7 +63,8 @@ export const refunds: RefundCalls = {
    * reversal. Does not find refunds without the provider's id: request these again.
    */
   async find(access, { payment, requested }): Promise<FoundRefunds> {
-    const verdict = await queryPayment(access, payment);
+    // The transaction query does not report partial refunds.
+    const verdict = await query(access, { ...payment, isPaid: true });
     const found: ProviderRefund[] = [];
     for (const { gatewayRefundId, ...refund } of requested) {
       if (gatewayRefundId !== undefined)
@@ -74,10 +73,6 @@ export const refunds: RefundCalls = {
     return { refunds: found, isReversed: verdict.kind === 'reversed' && !isCovered(payment, found) };
   },
 };
-
-function describe({ state, detail }: ProviderRefund) {
-  return { outcome: REFUND_OUTCOMES[state], detail };
-}
 
 /** @throws ProviderUnavailable, ProviderRefused */
 function readRequest(answer: Answer, { payment, reference, amount }: RefundRequest): ProviderRefund {
@@ -112,7 +107,7 @@ function queryRefund(
 ): Promise<ProviderRefund> {
   const about = { refund_ref_id: refund.gatewayRefundId };
   const judge = async () => readRefund(await sendQuery(access, QUERY_PATH, about), payment, refund);
-  return recordStep(access, 'refund-query', judge, describe);
+  return recordStep(access, 'refund-query', judge, describeRefund);
 }
 
 /** @throws ProviderUnavailable */
@@ -145,22 +140,12 @@ function requireSamePayment(answer: Answer, payment: SettledPayment): void {
   if (isOther) throw new ProviderUnavailable('the provider answered about the refund of another payment');
 }
 
-/** The transaction query does not report partial refunds. */
-function queryPayment(access: ProviderAccess, payment: SettledPayment): Promise<Verdict> {
-  const { merchantTransactionId, providerPaymentId, amount } = payment;
-  const expected: ExpectedPayment = { merchantTransactionId, providerPaymentId, amount, isPaid: true };
-  const judge = async () =>
-    judgeQuery(await sendQuery(access, QUERY_PATH, { tran_id: merchantTransactionId }), expected);
-  return recordStep(access, 'query', judge, ({ kind, detail }) => ({ outcome: kind, detail }));
-}
-
 /** Reads the bank's id of a payment that was settled without one. @throws ProviderUnavailable */
 function findBankId(access: ProviderAccess, payment: SettledPayment): Promise<string> {
-  const { merchantTransactionId, providerPaymentId, gatewayTransactionId } = payment;
-  const search = { merchantTransactionId, providerPaymentId, claimedPaymentIds: [] };
+  const { merchantTransactionId, gatewayTransactionId } = payment;
   const read = async () => {
     const answer = await sendQuery(access, QUERY_PATH, { tran_id: merchantTransactionId });
-    const own = readPayments(answer, search).find(
+    const own = readPayments(answer, payment).find(
       (each) => each.gatewayTransactionId === gatewayTransactionId,
     );
     if (own?.bankTransactionId !== undefined) return own.bankTransactionId;

@@ -1,13 +1,14 @@
 // Calls gateway_two with an access token, and renews the token once if the provider rejects it.
 import {
+  type ExpectedPayment,
   type GrantedToken,
   type ProviderAccess,
-  ProviderRefused,
   ProviderUnavailable,
+  type Verdict,
   type VerificationStep,
 } from '../driver.ts';
-import { recordStep } from '../driver-calls.ts';
-import { type Reply, readGrant, readReply } from './answers.ts';
+import { addressOf, describeVerdict, recordStep } from '../driver-calls.ts';
+import { judgeQuery, type Reply, readGrant, readReply } from './answers.ts';
 
 export type AuthorizedCall<T> = {
   /** The name of the recorded step. */
@@ -23,6 +24,7 @@ export type AuthorizedCall<T> = {
   readonly refusal?: VerificationStep['outcome'];
 };
 
+const QUERY_TIMEOUT_MS = 15_000;
 // Less than the lease of the token cache.
 const GRANT_TIMEOUT_MS = 10_000;
 
@@ -35,6 +37,27 @@ export async function callAuthorized<T>(access: ProviderAccess, call: Authorized
   if (second === TOKEN_REJECTED)
     throw new ProviderUnavailable('the provider does not accept the access token it has just granted');
   return second;
+}
+
+/** Queries a payment. @throws ProviderUnavailable, ProviderRefused */
+export function queryPayment<T>(
+  access: ProviderAccess,
+  id: string,
+  { read, note }: Pick<AuthorizedCall<T>, 'read' | 'note'>,
+): Promise<T> {
+  const [path, body] = ['/payment/status', paymentBody(access, id)];
+  return callAuthorized(access, { operation: 'query', path, timeoutMs: QUERY_TIMEOUT_MS, body, read, note });
+}
+
+/** Queries the payment of a session. */
+export function query(access: ProviderAccess, expected: ExpectedPayment): Promise<Verdict> {
+  const read = (reply: Reply) => judgeQuery(reply, expected);
+  return queryPayment(access, expected.providerPaymentId, { read, note: describeVerdict });
+}
+
+/** The payment id in execute and query, under the name that the deployment expects. */
+export function paymentBody({ options }: ProviderAccess, id: string): Record<string, string> {
+  return { [options['paymentIdField'] ?? 'paymentId']: id };
 }
 
 /** @throws ProviderUnavailable, ProviderRefused */
@@ -93,10 +116,6 @@ function grant(access: ProviderAccess): Promise<GrantedToken> {
   );
 }
 
-function addressOf(root: string, path: string): string {
-  return root.replace(/\/+$/, '') + path;
-}
-
 function post(
   { http }: ProviderAccess,
   url: string,
@@ -111,13 +130,4 @@ function post(
     body: JSON.stringify(body),
     timeoutMs,
   });
-}
-
-/** In a verification, a refusal says nothing about the payment, so it counts as no answer. */
-export async function asUnavailable<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw error instanceof ProviderRefused ? new ProviderUnavailable(error.message) : error;
-  }
 }

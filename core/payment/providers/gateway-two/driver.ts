@@ -11,9 +11,9 @@ import {
   ProviderUnavailable,
   type Verdict,
 } from '../driver.ts';
-import { redactSecrets } from '../driver-calls.ts';
-import { judgeExecution, judgeQuery, readCheckout } from './answers.ts';
-import { accessToken, asUnavailable, callAuthorized, renewToken } from './calls.ts';
+import { asUnavailable, describeVerdict, redactSecrets } from '../driver-calls.ts';
+import { judgeExecution, readCheckout } from './answers.ts';
+import { accessToken, callAuthorized, paymentBody, query, renewToken } from './calls.ts';
 import { findPayments } from './payments.ts';
 import { refunds, rootUrl } from './refunds.ts';
 
@@ -25,7 +25,6 @@ const OUTCOMES: ReadonlyMap<string, CallbackClaim['outcome']> = new Map([
 ]);
 const READS = ['status', 'paymentID', 'paymentId'] as const;
 const TIMEOUT_MS = 30_000;
-const QUERY_TIMEOUT_MS = 15_000;
 
 export const gatewayTwo: PaymentDriver = redactSecrets({
   gateway: 'gateway_two',
@@ -37,7 +36,7 @@ export const gatewayTwo: PaymentDriver = redactSecrets({
     checkoutFields: ['paymentID', 'paymentId'],
   },
   credentials: ['username', 'password', 'appKey', 'appSecret'],
-  // The name of the payment id in execute and query; deployments differ.
+  // Deployments differ in the name of the payment id in execute and query.
   options: { paymentIdField: ['paymentId', 'paymentID'] },
   productionUrls: ['https://tokenized.pay.bka.sh/v1.2.0-beta/tokenized/checkout'],
   rootUrl,
@@ -120,26 +119,8 @@ function execute(access: ProviderAccess, expected: ExpectedPayment): Promise<Ver
     operation: 'execute',
     path: '/execute',
     timeoutMs: TIMEOUT_MS,
-    body: paymentId(access, expected),
+    body: paymentBody(access, expected.providerPaymentId),
     read: (reply) => judgeExecution(reply, expected),
-    note: ({ kind, detail }) => ({ outcome: kind, detail }),
+    note: describeVerdict,
   });
-}
-
-function query(access: ProviderAccess, expected: ExpectedPayment): Promise<Verdict> {
-  return callAuthorized(access, {
-    operation: 'query',
-    path: '/payment/status',
-    timeoutMs: QUERY_TIMEOUT_MS,
-    body: paymentId(access, expected),
-    read: (reply) => judgeQuery(reply, expected),
-    note: ({ kind, detail }) => ({ outcome: kind, detail }),
-  });
-}
-
-function paymentId(
-  { options }: ProviderAccess,
-  { providerPaymentId }: ExpectedPayment,
-): Record<string, string> {
-  return { [options['paymentIdField'] ?? 'paymentId']: providerPaymentId };
 }

@@ -7,37 +7,17 @@ import {
   type ProviderAccess,
   ProviderUnavailable,
 } from '../driver.ts';
-import { readMoney, requiredId, requiredText } from '../driver-calls.ts';
+import { asUnavailable, findClaimed, readMoney, requiredId, requiredText } from '../driver-calls.ts';
 import { invoiceOf, isCompleted, isDone, isFinal, paymentIdOf, type Reply } from './answers.ts';
-import { asUnavailable, callAuthorized } from './calls.ts';
+import { queryPayment } from './calls.ts';
 
-const QUERY_TIMEOUT_MS = 15_000;
-
-/**
- * Only payments that callbacks claim; the session's own settled it. Sends queries only and executes nothing.
- * Each id is judged on its own, because a forged one may get any answer.
- */
-export async function findPayments(access: ProviderAccess, search: PaymentSearch): Promise<FoundPayments> {
-  const payments: FoundPayment[] = [];
-  const unanswered = new Map<string, string>();
-  for (const id of search.claimedPaymentIds) {
-    try {
-      const payment = await asUnavailable(() => query(access, search, id));
-      if (payment !== undefined) payments.push(payment);
-    } catch (error) {
-      if (!(error instanceof ProviderUnavailable)) throw error;
-      unanswered.set(id, error.message);
-    }
-  }
-  return { payments, unanswered };
+/** The session's own payment settled it. Sends queries only and executes nothing. */
+export function findPayments(access: ProviderAccess, search: PaymentSearch): Promise<FoundPayments> {
+  return findClaimed(search, (id) => asUnavailable(() => query(access, search, id)));
 }
 
 function query(access: ProviderAccess, search: PaymentSearch, id: string): Promise<FoundPayment | undefined> {
-  return callAuthorized(access, {
-    operation: 'query',
-    path: '/payment/status',
-    timeoutMs: QUERY_TIMEOUT_MS,
-    body: { [access.options['paymentIdField'] ?? 'paymentId']: id },
+  return queryPayment(access, id, {
     read: (reply) => readPayment(reply, search, id),
     note: (payment) =>
       payment
@@ -47,7 +27,7 @@ function query(access: ProviderAccess, search: PaymentSearch, id: string): Promi
 }
 
 /** Only a completed payment whose invoice is the session's counts. */
-export function readPayment(reply: Reply, search: PaymentSearch, id: string): FoundPayment | undefined {
+function readPayment(reply: Reply, search: PaymentSearch, id: string): FoundPayment | undefined {
   const { answer, summary } = reply;
   if (isFinal(reply)) return undefined;
   if (!isDone(reply)) throw new ProviderUnavailable(`the provider answered ${summary}`);

@@ -10,7 +10,6 @@
 // amount. Nor does it contain a currency: a payment is refunded in its own.
 import { formatDecimal, formatMoney, type Money, sameMoney } from '../../money.ts';
 import {
-  type ExpectedPayment,
   type FoundRefunds,
   type ProviderAccess,
   type ProviderRefund,
@@ -20,19 +19,19 @@ import {
   type RefundRequest,
   type RefundSearch,
   type SettledPayment,
-  type Verdict,
 } from '../driver.ts';
 import {
   type Answer,
+  asUnavailable,
   optionalText,
   readMoney,
   readObject,
   requiredId,
   requiredText,
 } from '../driver-calls.ts';
-import { isCovered, REFUND_OUTCOMES, refundedMinor } from '../reported-refunds.ts';
-import { isDone, isTransient, judgeQuery, type Reply } from './answers.ts';
-import { accessToken, asUnavailable, callAuthorized } from './calls.ts';
+import { describeRefund, isCovered, refundedMinor } from '../reported-refunds.ts';
+import { isDone, isTransient, type Reply } from './answers.ts';
+import { accessToken, callAuthorized, query } from './calls.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
 const QUERY_TIMEOUT_MS = 15_000;
@@ -71,7 +70,7 @@ export const refunds: RefundCalls = {
         reason: refund.reason.slice(0, MAX_TEXT_CHARACTERS),
       },
       read: (reply) => readRequest(reply, refund),
-      note: ({ state, detail }) => ({ outcome: REFUND_OUTCOMES[state], detail }),
+      note: describeRefund,
       refusal: 'not_refunded',
     });
   },
@@ -83,7 +82,8 @@ export const refunds: RefundCalls = {
   find: (access, search) =>
     asUnavailable(async (): Promise<FoundRefunds> => {
       const { payment } = search;
-      const verdict = await queryPayment(access, payment);
+      // Partial refunds do not change the status of the payment.
+      const verdict = await query(access, { ...payment, isPaid: true });
       const found = await listRefunds(access, search);
       return { refunds: found, isReversed: verdict.kind === 'reversed' && !isCovered(payment, found) };
     }),
@@ -167,18 +167,4 @@ function readRefund(answer: Answer, currency: string): ProviderRefund {
     state: STATES.get(status) ?? 'pending',
     detail: `the provider says ${status}: ${formatMoney(amount)}`,
   };
-}
-
-/** The payment query. Partial refunds do not change its status. */
-function queryPayment(access: ProviderAccess, payment: SettledPayment): Promise<Verdict> {
-  const { merchantTransactionId, providerPaymentId, amount } = payment;
-  const expected: ExpectedPayment = { merchantTransactionId, providerPaymentId, amount, isPaid: true };
-  return callAuthorized(access, {
-    operation: 'query',
-    path: '/payment/status',
-    timeoutMs: QUERY_TIMEOUT_MS,
-    body: { [access.options['paymentIdField'] ?? 'paymentId']: providerPaymentId },
-    read: (reply) => judgeQuery(reply, expected),
-    note: ({ kind, detail }) => ({ outcome: kind, detail }),
-  });
 }

@@ -14,7 +14,7 @@ import {
   ProviderUnavailable,
   type Verdict,
 } from '../driver.ts';
-import { recordStep } from '../driver-calls.ts';
+import { describeVerdict, findClaimed, recordStep } from '../driver-calls.ts';
 import { fromStripeAmount, toStripeAmount } from './amounts.ts';
 import { callStripe, queryStripe } from './client.ts';
 import { HUB_SESSION, HUB_TRANSACTION } from './metadata.ts';
@@ -86,7 +86,7 @@ export const verify: PaymentDriver['verify'] = async (access, expected) => {
     retrieve(access, expected.providerPaymentId, (session) =>
       judgeSession(session, expected, access.clock()),
     );
-  return recordStep(access, 'query', judge, ({ kind, detail }) => ({ outcome: kind, detail }));
+  return recordStep(access, 'query', judge, describeVerdict);
 };
 
 function retrieve<T>(
@@ -178,27 +178,18 @@ function paymentIntentOf({ payment_intent: intent }: Stripe.Checkout.Session): s
 }
 
 /** A checkout session is paid once, so only other sessions that callbacks named can be further payments. */
-export async function findPayments(access: ProviderAccess, search: PaymentSearch): Promise<FoundPayments> {
-  const payments: FoundPayment[] = [];
-  const unanswered = new Map<string, string>();
-  for (const id of search.claimedPaymentIds) {
-    try {
-      const found = await recordStep(
-        access,
-        'query',
-        () => retrieve(access, id, (session) => readPayment(session, id, search)),
-        (payment) => ({
-          outcome: payment ? 'paid' : 'pending',
-          detail: `the provider says the checkout session ${id} is ${payment ? '' : 'not '}paid`,
-        }),
-      );
-      if (found !== undefined) payments.push(found);
-    } catch (error) {
-      if (!(error instanceof ProviderUnavailable)) throw error;
-      unanswered.set(id, error.message);
-    }
-  }
-  return { payments, unanswered };
+export function findPayments(access: ProviderAccess, search: PaymentSearch): Promise<FoundPayments> {
+  return findClaimed(search, (id) =>
+    recordStep(
+      access,
+      'query',
+      () => retrieve(access, id, (session) => readPayment(session, id, search)),
+      (payment) => ({
+        outcome: payment ? 'paid' : 'pending',
+        detail: `the provider says the checkout session ${id} is ${payment ? '' : 'not '}paid`,
+      }),
+    ),
+  );
 }
 
 function readPayment(

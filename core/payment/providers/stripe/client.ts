@@ -1,7 +1,7 @@
 // Calls Stripe's API with its official package, through the HTTP client of the slot.
 import type Stripe from 'stripe';
-import { type ProviderAccess, type ProviderHttp, ProviderRefused, ProviderUnavailable } from '../driver.ts';
-import { readAnswer } from '../driver-calls.ts';
+import { type ProviderAccess, ProviderRefused, ProviderUnavailable } from '../driver.ts';
+import { addressOf, asUnavailable, readAnswer } from '../driver-calls.ts';
 
 const TIMEOUT_MS = 15_000;
 
@@ -21,13 +21,13 @@ export async function loadStripe(): Promise<typeof Stripe> {
  * @throws ProviderRefused
  */
 export async function callStripe<T>(
-  access: Pick<ProviderAccess, 'baseUrl' | 'credentials' | 'http'>,
+  access: ProviderAccess,
   call: (stripe: Stripe) => Promise<T>,
 ): Promise<T> {
   const Client = await loadStripe();
   const { secretKey = '' } = access.credentials.reveal();
   const stripe = new Client(secretKey, {
-    httpClient: httpClientFor(access.http, access.baseUrl.replace(/\/+$/, '')),
+    httpClient: httpClientFor(access),
     timeout: TIMEOUT_MS,
     // The hub repeats calls itself, within its own limits.
     maxNetworkRetries: 0,
@@ -43,44 +43,33 @@ export async function callStripe<T>(
 /** The account has no object with the id. */
 class UnknownToStripe extends ProviderRefused {}
 
-/** The same, but returns undefined if the account has no object with the id. @throws ProviderUnavailable */
-export async function findInStripe<T>(
-  access: Pick<ProviderAccess, 'baseUrl' | 'credentials' | 'http'>,
+/** Calls the API for a query. @throws ProviderUnavailable */
+export function queryStripe<T>(access: ProviderAccess, call: (stripe: Stripe) => Promise<T>): Promise<T> {
+  return asUnavailable(() => callStripe(access, call));
+}
+
+/** The same, but returns undefined if the account has no object with the id. */
+export function findInStripe<T>(
+  access: ProviderAccess,
   call: (stripe: Stripe) => Promise<T>,
 ): Promise<T | undefined> {
-  try {
-    return await callStripe(access, call);
-  } catch (error) {
-    if (error instanceof UnknownToStripe) return undefined;
-    throw asUnavailable(error);
-  }
-}
-
-/** Calls the API for a query. A refusal says nothing about a payment, so it counts as no answer. */
-export async function queryStripe<T>(
-  access: Pick<ProviderAccess, 'baseUrl' | 'credentials' | 'http'>,
-  call: (stripe: Stripe) => Promise<T>,
-): Promise<T> {
-  try {
-    return await callStripe(access, call);
-  } catch (error) {
-    throw asUnavailable(error);
-  }
-}
-
-function asUnavailable(error: unknown): unknown {
-  return error instanceof ProviderRefused ? new ProviderUnavailable(error.message) : error;
+  return asUnavailable(() =>
+    callStripe(access, call).catch((error) => {
+      if (error instanceof UnknownToStripe) return undefined;
+      throw error;
+    }),
+  );
 }
 
 /** Adapts the HTTP client of the slot, with its connections, limits and base URL, to the package. */
-function httpClientFor(http: ProviderHttp, baseUrl: string): Stripe.HttpClient {
+function httpClientFor({ http, baseUrl }: ProviderAccess): Stripe.HttpClient {
   return {
     getClientName: () => 'hub',
     async makeRequest(_host, _port, path, method, headers, body, _protocol, timeoutMs) {
       if (method !== 'GET' && method !== 'POST') throw new Error(`the hub does not send ${method}`);
       const { status, body: text } = await http.send({
         method,
-        url: baseUrl + path,
+        url: addressOf(baseUrl, path),
         headers: textHeaders(headers),
         ...(method === 'POST' && { body }),
         timeoutMs,

@@ -8,7 +8,7 @@ import {
   type RefundCalls,
 } from '../driver.ts';
 import { recordStep } from '../driver-calls.ts';
-import { REFUND_OUTCOMES, refundedMinor } from '../reported-refunds.ts';
+import { describeRefund, refundedMinor } from '../reported-refunds.ts';
 import { fromStripeAmount, toStripeAmount } from './amounts.ts';
 import { callStripe, queryStripe } from './client.ts';
 import { HUB_REFUND } from './metadata.ts';
@@ -35,7 +35,7 @@ export const refunds: RefundCalls = {
           readRefund(await stripe.refunds.create(params, { idempotencyKey: reference })),
         );
       },
-      ({ state, detail }) => ({ outcome: REFUND_OUTCOMES[state], detail }),
+      describeRefund,
       'not_refunded',
     ),
 

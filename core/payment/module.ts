@@ -44,7 +44,7 @@ export type PaymentModule = {
 const STRAY_GRACE_MS = 2_000;
 
 export async function createPaymentModule(options: PaymentModuleOptions): Promise<PaymentModule> {
-  const { config, db, clock, metrics } = options;
+  const { config, db, clock, logger, metrics } = options;
   const { pool } = db;
   const gateways = DRIVERS.map(({ gateway }) => gateway);
   const paymentMetrics = createPaymentMetrics(metrics, gateways);
@@ -53,7 +53,9 @@ export async function createPaymentModule(options: PaymentModuleOptions): Promis
   // so long.
   const leaseMs = 2 * config.providerTimeoutMs + 5_000;
   const inlineMs = config.callbackBudgetMs + 1_000;
-  const context = { ...options, pool, paymentMetrics, undo, leaseMs, inlineMs };
+  const { retryDelayMs } = config;
+  const shared = { pool, clock, logger, metrics: paymentMetrics, retryDelayMs };
+  const context = { ...options, shared, undo, leaseMs, inlineMs };
 
   const verification = wireVerification(context);
   const { refundServices, ...refunds } = wireRefunds(context, verification);

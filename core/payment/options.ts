@@ -1,5 +1,4 @@
 // The settings of the payment module, and the objects that its parts share.
-import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import type { Metrics } from '../../lib/metrics/metrics.ts';
 import type { createTasks } from '../../lib/metrics/tasks.ts';
@@ -8,9 +7,10 @@ import type { DatabaseAddress } from '../storage/connection/database-address.ts'
 import type { Database } from '../storage/database.ts';
 import type { SealedColumn } from '../storage/secrets/reseal.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
-import type { PaymentMetrics } from './metrics.ts';
+import type { RetryDelay } from './retry-delay.ts';
 import type { Sales } from './sales.ts';
 import type { GatewayAddress } from './sessions/callback-url.ts';
+import type { Shared } from './shared.ts';
 import type { SweepSchedule } from './verification/schedule.ts';
 
 export type PaymentConfig = {
@@ -45,8 +45,7 @@ export type PaymentModuleOptions = {
 };
 
 export type PaymentContext = PaymentModuleOptions & {
-  readonly pool: Pool;
-  readonly paymentMetrics: PaymentMetrics;
+  readonly shared: Shared & RetryDelay;
   /** Closes what the parts open, in reverse order. */
   readonly undo: AsyncDisposableStack;
   /** Milliseconds that a verification lease lasts. */
@@ -56,7 +55,6 @@ export type PaymentContext = PaymentModuleOptions & {
 };
 
 export const DAY_MS = 24 * 60 * 60 * 1000;
-export const RETRY_DELAY_MAX_MS = 60 * 60 * 1000;
 
 /** The checks of a session that nothing settles. */
 export function sweepSchedule({ sweepAfterMs }: Pick<PaymentConfig, 'sweepAfterMs'>): SweepSchedule {

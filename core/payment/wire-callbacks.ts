@@ -10,7 +10,7 @@ import { createOpenSigned } from './callbacks/open-signed.ts';
 import { createProcessCallback, type ProcessCallback } from './callbacks/process.ts';
 import { createReceiveCallback } from './callbacks/receive.ts';
 import { createFinishOtherCheckout } from './duplicates/finish-other-checkout.ts';
-import { DAY_MS, type PaymentContext, RETRY_DELAY_MAX_MS, sweepSchedule } from './options.ts';
+import { type PaymentContext, sweepSchedule } from './options.ts';
 import { createCreateFromSale } from './sessions/create-from-sale.ts';
 import type { wireRefunds } from './wire-refunds.ts';
 import type { Verification } from './wire-verification.ts';
@@ -22,23 +22,21 @@ const MAX_INLINE = 256;
 const CLOSE_GRACE_MS = 5_000;
 
 export async function wireCallbacks(context: PaymentContext, parts: Parts) {
-  const { pool, clock, logger, tasks, undo, inlineMs } = context;
+  const { shared, tasks, undo, inlineMs } = context;
   const jobs = await wireJobs(context);
   const { process, receiveCallback } = wireProcessing(context, parts);
   await jobs.work(workOn(process, context));
-  const strays = startStrays({ pool, jobs, clock, logger, task: tasks.of('strays'), afterMs: inlineMs });
+  const strays = startStrays({ ...shared, jobs, task: tasks.of('strays'), afterMs: inlineMs });
   undo.defer(() => strays.stop());
   return { jobs, process, receiveCallback };
 }
 
-async function wireJobs({ pool, db, config, logger, undo, leaseMs, inlineMs }: PaymentContext) {
+async function wireJobs({ shared, db, logger, undo, leaseMs, inlineMs }: PaymentContext) {
   const jobs = await createJobs({
-    pool,
+    ...shared,
     schema: db.schema,
     startAfterMs: inlineMs,
     expireAfterMs: leaseMs + 5_000,
-    retryDelayMs: config.retryDelayMs,
-    retryDelayMaxMs: RETRY_DELAY_MAX_MS,
     onError: (err) => logger.warn({ err }, 'the job queue reported an error'),
   });
   undo.defer(() => jobs.stop(CLOSE_GRACE_MS));
@@ -46,39 +44,27 @@ async function wireJobs({ pool, db, config, logger, undo, leaseMs, inlineMs }: P
 }
 
 function wireProcessing(context: PaymentContext, parts: Parts) {
-  const { pool, sealer, clock, logger, config, leaseMs, undo, paymentMetrics: metrics } = context;
-  const { leases, findSession } = parts;
+  const { shared, sealer, sales, config, leaseMs, undo } = context;
   const journal = createJournal({
-    pool,
-    clock,
+    ...shared,
+    ...parts,
     leaseMs,
-    leases,
     limit: config.sessionCallbacks,
-    count: createCountCallback({ pool, clock, logger, findSession }),
+    count: createCountCallback({ ...shared, ...parts }),
   });
   const process = createProcessCallback({
+    ...shared,
     ...parts,
-    journaled: createJournaledCallbacks(pool, clock),
-    finishOtherCheckout: createFinishOtherCheckout({ pool, clock }),
-    createFromSale: createCreateFromSale({
-      ...parts,
-      pool,
-      clock,
-      sales: context.sales,
-      schedule: sweepSchedule(config),
-      metrics,
-    }),
-    metrics,
-    clock,
-    giveUpAfterMs: DAY_MS,
+    journaled: createJournaledCallbacks(shared.pool, shared.clock),
+    finishOtherCheckout: createFinishOtherCheckout(shared),
+    createFromSale: createCreateFromSale({ ...shared, ...parts, sales, schedule: sweepSchedule(config) }),
     busyWaitMs: config.callbackBudgetMs,
   });
   const receiveCallback = createReceiveCallback({
+    ...shared,
     journal,
     process,
-    openSigned: createOpenSigned({ pool, sealer, clock }),
-    metrics,
-    logger,
+    openSigned: createOpenSigned({ ...shared, sealer }),
     budgetMs: config.callbackBudgetMs,
     maxInline: MAX_INLINE,
   });

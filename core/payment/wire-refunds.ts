@@ -1,7 +1,7 @@
 // Wires the requests for refunds, and the sweep that checks their states.
 import { RefundService } from '../../gen/hub/payment/v1/refund_service_pb.ts';
 import { type ServiceEntry, serve } from '../service-implementation.ts';
-import { DAY_MS, type PaymentContext, RETRY_DELAY_MAX_MS } from './options.ts';
+import type { PaymentContext } from './options.ts';
 import { createRefunds } from './refunds/admin.ts';
 import { createCreateRefund } from './refunds/create-refund.ts';
 import { createRecordRefunds } from './refunds/record-refunds.ts';
@@ -19,15 +19,13 @@ const MAX_CONCURRENCY = 4;
 const SWEEP_CONCURRENCY = 2;
 
 export function wireRefunds(context: PaymentContext, verification: Verification) {
-  const { pool, db, clock, logger, tasks, config, leaseMs, undo, paymentMetrics: metrics } = context;
-  const limits = { retryDelayMs: config.retryDelayMs, retryDelayMaxMs: RETRY_DELAY_MAX_MS };
-  const shared = { pool, clock, logger, metrics, ...limits };
-  const refundCallbacks = createRefundCallbacks({ ...shared, giveUpAfterMs: DAY_MS });
+  const { shared, db, clock, tasks, config, sales, leaseMs, undo } = context;
+  const refundCallbacks = createRefundCallbacks(shared);
   const syncRefunds = createSyncRefunds({
     ...shared,
     ...verification,
-    concurrency: createProviderConcurrency(MAX_CONCURRENCY, metrics.verificationRejected),
-    record: createRecordRefunds({ ...limits, metrics, sales: context.sales }),
+    concurrency: createProviderConcurrency(MAX_CONCURRENCY, shared.metrics.verificationRejected),
+    record: createRecordRefunds({ ...shared, sales }),
     leaseMs,
   });
   const sweep = startRefundSweep({

@@ -22,9 +22,9 @@ type Parts = Verification &
   Pick<ReturnType<typeof wireRefunds>, 'syncRefunds'> & { readonly showSessions: ShowSessions };
 
 export function wireServices(context: PaymentContext, parts: Parts) {
-  const { db, config, paymentMetrics: metrics } = context;
+  const { db, config, shared } = context;
   const { gatewayAddress, providerTimeoutMs: busyWaitMs } = config;
-  const options = { ...context, ...parts, metrics, driverOf, gatewayAddress, busyWaitMs };
+  const options = { ...context, ...shared, ...parts, driverOf, gatewayAddress, busyWaitMs };
   const createSession = createCreateSession(options);
   const services = [
     serve(CallbackService, {

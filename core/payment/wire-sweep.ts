@@ -2,36 +2,18 @@
 
 import { createFindDuplicates } from './duplicates/find-duplicates.ts';
 import { createSweepDuplicates } from './duplicates/sweep-duplicates.ts';
-import {
-  DAY_MS,
-  type PaymentConfig,
-  type PaymentContext,
-  RETRY_DELAY_MAX_MS,
-  sweepSchedule,
-} from './options.ts';
+import { DAY_MS, type PaymentConfig, type PaymentContext, sweepSchedule } from './options.ts';
 import { startSweep } from './verification/sweep.ts';
 import type { Verification } from './wire-verification.ts';
 
 export function wireSweep(context: PaymentContext, verification: Verification) {
-  const { pool, clock, logger, tasks, config, leaseMs, undo, paymentMetrics: metrics } = context;
-  const findDuplicates = createFindDuplicates({ pool, clock, metrics, logger, ...verification });
+  const { shared, tasks, config, leaseMs, undo } = context;
+  const findDuplicates = createFindDuplicates({ ...shared, ...verification });
   const schedule = sweepSchedule(config);
   const sweep = startSweep({
-    pool,
+    ...shared,
     verifySession: verification.verifySession,
-    sweepDuplicates: createSweepDuplicates({
-      pool,
-      clock,
-      logger,
-      metrics,
-      findDuplicates,
-      retryDelayMs: config.retryDelayMs,
-      retryDelayMaxMs: RETRY_DELAY_MAX_MS,
-      giveUpAfterMs: DAY_MS,
-    }),
-    clock,
-    logger,
-    metrics,
+    sweepDuplicates: createSweepDuplicates({ ...shared, findDuplicates }),
     task: tasks.of('sweep'),
     schedule,
     // The other places are for verifications that callbacks trigger.

@@ -1,7 +1,7 @@
 // Wires the verification and settlement of sessions.
 
 import { createWaitingCallbacks } from './callbacks/waiting.ts';
-import { DAY_MS, type PaymentContext, RETRY_DELAY_MAX_MS } from './options.ts';
+import type { PaymentContext } from './options.ts';
 import { driverOf } from './providers/registry.ts';
 import { createFindSession } from './sessions/find-session.ts';
 import { createSessionEvents } from './sessions/read-sessions.ts';
@@ -17,36 +17,21 @@ import { createVerifySession } from './verification/verify.ts';
 export type Verification = ReturnType<typeof wireVerification>;
 
 export function wireVerification(context: PaymentContext) {
-  const { pool, clock, logger, leaseMs, config, sales, paymentMetrics: metrics } = context;
+  const { shared, leaseMs, config, sales } = context;
+  const { pool, metrics } = shared;
   const events = wireEvents(context);
   const providers = wireProviders(context);
-  const settle = createSettle({
-    pool,
-    clock,
-    metrics,
-    logger,
-    fulfill: sales.fulfill,
-    takeBack: sales.takeBack,
-    onChange: events.announce,
-  });
-  const waiting = createWaitingCallbacks({
-    pool,
-    metrics,
-    clock,
-    logger,
-    giveUpAfterMs: DAY_MS,
-    retryDelayMs: config.retryDelayMs,
-    retryDelayMaxMs: RETRY_DELAY_MAX_MS,
-  });
+  const settle = createSettle({ ...shared, ...sales, onChange: events.announce });
+  const waiting = createWaitingCallbacks(shared);
   const findSession = createFindSession(pool);
   const leases = createVerificationLeases({ pool, leaseMs });
   const concurrency = createProviderConcurrency(config.providerQuestions, metrics.verificationRejected);
   const parts = { events, providers, settle, waiting, findSession, leases, concurrency };
   observe(context, parts);
-  return { ...parts, verifySession: createVerifySession({ pool, metrics, ...parts }) };
+  return { ...parts, verifySession: createVerifySession({ ...shared, ...parts }) };
 }
 
-function wireEvents({ pool, address, logger, undo }: PaymentContext) {
+function wireEvents({ shared: { pool, logger }, address, undo }: PaymentContext) {
   const events = createSessionEvents({
     pool,
     address,
@@ -56,11 +41,10 @@ function wireEvents({ pool, address, logger, undo }: PaymentContext) {
   return events;
 }
 
-function wireProviders({ pool, sealer, clock, config, ending, undo }: PaymentContext) {
+function wireProviders({ shared, sealer, config, ending, undo }: PaymentContext) {
   const access = createSlotAccess({
-    pool,
+    ...shared,
     sealer,
-    clock,
     driverOf,
     timeoutMs: config.providerTimeoutMs,
     signal: ending,
@@ -70,7 +54,7 @@ function wireProviders({ pool, sealer, clock, config, ending, undo }: PaymentCon
 }
 
 function observe(
-  { metrics, paymentMetrics }: PaymentContext,
+  { metrics, shared }: PaymentContext,
   { leases, concurrency }: { readonly leases: VerificationLeases; readonly concurrency: ProviderConcurrency },
 ): void {
   metrics.gauge(
@@ -84,7 +68,7 @@ function observe(
       help: 'Verifications of a slot, running and waiting.',
     },
     () =>
-      Array.from(paymentMetrics.slots()).flatMap((slot) => {
+      Array.from(shared.metrics.slots()).flatMap((slot) => {
         const { running, waiting } = concurrency.load(slot);
         return [
           { labels: { slot, state: 'under_way' }, value: running },

@@ -5,8 +5,6 @@
 // rate limit allows, so a genuine callback among thousands still settles the session. If the session is paid
 // and a callback names an unknown payment, the sweep looks for duplicate payments.
 import type { Pool } from 'pg';
-import type { Logger } from 'pino';
-import type { Clock } from '../../clock.ts';
 import { formatId } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
 import {
@@ -19,6 +17,7 @@ import type { CallbackClaim } from '../providers/driver.ts';
 import { mayBePaid } from '../providers/registry.ts';
 import type { FindSession } from '../sessions/find-session.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
+import type { Shared } from '../shared.ts';
 import { countVerification, VERIFICATION_ALLOWED } from '../verification/rate-limit.ts';
 import type { ReceivedCallback } from './journaled-callbacks.ts';
 import { resolveSession } from './resolve.ts';
@@ -75,12 +74,7 @@ function otherPaymentOf(
 /** One batch at a time: in a flood, two would wait for the same session's row. */
 const BATCHES = { maxSize: 512, maxInFlight: 1 };
 
-export type CountOptions = {
-  readonly pool: Pool;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly findSession: FindSession;
-};
+export type CountOptions = Pick<Shared, 'pool' | 'clock' | 'logger'> & { readonly findSession: FindSession };
 
 export function createCountCallback({ pool, clock, logger, findSession }: CountOptions): CountCallback {
   const count = createBatcher<CountedCallback, boolean>({

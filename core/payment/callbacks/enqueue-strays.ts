@@ -1,22 +1,16 @@
 // Enqueues journaled callbacks that nobody processes: their hub died or was at its limit of inline callbacks.
 import type { Pool } from 'pg';
-import type { Logger } from 'pino';
 import type { Task } from '../../../lib/metrics/tasks.ts';
-import type { Clock } from '../../clock.ts';
 import { repeatTask } from '../../repeated-task.ts';
+import type { Shared } from '../shared.ts';
 import type { Jobs } from './job-queue.ts';
 
-export type StrayOptions = {
-  readonly pool: Pool;
+export type StrayOptions = Pick<Shared, 'pool' | 'clock' | 'logger'> & {
   readonly jobs: Pick<Jobs, 'enqueue'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
   readonly task: Task;
   /** Milliseconds after which an inline attempt is taken to have failed. */
   readonly afterMs: number;
 };
-
-export type Strays = { stop(): Promise<void> };
 
 const EVERY_MS = 1_000;
 /** Callbacks enqueued in one pass. */
@@ -27,7 +21,7 @@ const NO_ID = '00000000-0000-0000-0000-000000000000';
  * Enqueues repeatedly; a callback that has a job keeps it. So the journal's commit need not create a job, and
  * only the few callbacks that are not processed at once ever have one.
  */
-export function startStrays({ pool, jobs, clock, logger, task, afterMs }: StrayOptions): Strays {
+export function startStrays({ pool, jobs, clock, logger, task, afterMs }: StrayOptions) {
   let after = NO_ID;
   return repeatTask({
     everyMs: EVERY_MS,

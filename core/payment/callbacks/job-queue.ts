@@ -5,6 +5,7 @@ import { getConstructionPlans, type Job, PgBoss } from 'pg-boss';
 import type { Database } from '../../storage/database.ts';
 import { takeBootstrapLock } from '../../storage/hub-lock.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
+import { RETRY_DELAY_MAX_MS } from '../retry-delay.ts';
 
 export type Jobs = {
   /** Enqueues callbacks. One that has a job, or had one in the last hour, gets no other. */
@@ -29,7 +30,6 @@ export type JobsOptions = {
   /** Milliseconds after which the hub that runs a job is taken for dead. */
   readonly expireAfterMs: number;
   readonly retryDelayMs: number;
-  readonly retryDelayMaxMs: number;
   readonly onError: (error: Error) => void;
 };
 
@@ -39,7 +39,7 @@ const RETRY_LIMIT = 1_000;
 const WORKERS = 8;
 
 export async function createJobs(options: JobsOptions): Promise<Jobs> {
-  const { pool, schema, startAfterMs, expireAfterMs, retryDelayMs, retryDelayMaxMs, onError } = options;
+  const { pool, schema, startAfterMs, expireAfterMs, retryDelayMs, onError } = options;
   const boss = new PgBoss({
     db: executor(pool),
     schema: pg.escapeIdentifier(schema),
@@ -56,7 +56,7 @@ export async function createJobs(options: JobsOptions): Promise<Jobs> {
     retryLimit: RETRY_LIMIT,
     retryBackoff: true,
     retryDelay: seconds(retryDelayMs),
-    retryDelayMax: seconds(retryDelayMaxMs),
+    retryDelayMax: seconds(RETRY_DELAY_MAX_MS),
     expireInSeconds: seconds(expireAfterMs),
     deleteAfterSeconds: 3_600,
   };

@@ -1,25 +1,25 @@
 // Processes a journaled callback: finds its session, then settles, verifies or finishes it. Every step can be
 // repeated.
-import type { Clock } from '../../clock.ts';
 import type { FinishOtherCheckout } from '../duplicates/finish-other-checkout.ts';
 import type { ChargeStatusName } from '../entities.ts';
-import type { PaymentMetrics } from '../metrics.ts';
 import type { CallbackClaim } from '../providers/driver.ts';
 import { mayBePaid, reasonIgnored } from '../providers/registry.ts';
 import type { RefundCallbacks } from '../refunds/refund-callbacks.ts';
+import { GIVE_UP_AFTER_MS } from '../retry-delay.ts';
 import type { CreateFromSale } from '../sessions/create-from-sale.ts';
 import type { FindSession } from '../sessions/find-session.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import { isContested } from '../settlement/decide.ts';
 import { type Outcome, PAID_BEFORE } from '../settlement/finding.ts';
 import type { Settle } from '../settlement/settle.ts';
+import type { Shared } from '../shared.ts';
 import type { VerifySession } from '../verification/request.ts';
 import { agrees } from './journal.ts';
 import { HUB_FAILED, type JournaledCallback, type JournaledCallbacks } from './journaled-callbacks.ts';
 import { type Resolution, resolveSession } from './resolve.ts';
 import type { WaitingCallback, WaitingCallbacks } from './waiting.ts';
 
-export type ProcessOptions = {
+export type ProcessOptions = Pick<Shared, 'clock' | 'metrics'> & {
   readonly findSession: FindSession;
   readonly journaled: JournaledCallbacks;
   readonly verifySession: VerifySession;
@@ -28,10 +28,6 @@ export type ProcessOptions = {
   readonly waiting: WaitingCallbacks;
   readonly createFromSale: CreateFromSale;
   readonly refundCallbacks: Pick<RefundCallbacks, 'waitForSweep'>;
-  readonly metrics: Pick<PaymentMetrics, 'finished'>;
-  readonly clock: Clock;
-  /** Milliseconds after which the hub gives up a callback that it fails to process. */
-  readonly giveUpAfterMs: number;
   /** Milliseconds that an attempt waits for another verification of the same session. */
   readonly busyWaitMs: number;
 };
@@ -219,9 +215,9 @@ async function finish(
 }
 
 async function recordFailure(options: ProcessOptions, callback: JournaledCallback): Promise<void> {
-  const { clock, giveUpAfterMs, journaled } = options;
+  const { clock, journaled } = options;
   const triedMs = callback.triedSince ? clock().getTime() - callback.triedSince.getTime() : 0;
-  if (triedMs < giveUpAfterMs) await journaled.recordFailedAttempt(callback.id, HUB_FAILED);
+  if (triedMs < GIVE_UP_AFTER_MS) await journaled.recordFailedAttempt(callback.id, HUB_FAILED);
   else await finish(options, callback, { state: 'dead', reason: `given up: ${HUB_FAILED}` });
 }
 

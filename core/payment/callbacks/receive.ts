@@ -1,14 +1,13 @@
 // Receives a callback: journals it, processes it within the time budget, acknowledges it.
-import type { Logger } from 'pino';
 import { tagCallback } from '../../../lib/tracing/callback-spans.ts';
 import { isTracing } from '../../../lib/tracing/spans.ts';
 import { HubError } from '../../errors.ts';
 import { formatId } from '../../ids.ts';
-import type { PaymentMetrics } from '../metrics.ts';
 import { type CallbackClaim, CallbackMalformed, type PaymentDriver } from '../providers/driver.ts';
 import { driverOf, keptFields, mayBePaid, parseClaim, SLOT_FIELD } from '../providers/registry.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import { withSessionId } from '../sessions/return-url.ts';
+import type { Shared } from '../shared.ts';
 import type { Journal, JournalResult } from './journal.ts';
 import type { JournaledCallback } from './journaled-callbacks.ts';
 import type { OpenSigned } from './open-signed.ts';
@@ -31,12 +30,10 @@ export type CallbackResponse = PaymentDriver['callback']['acknowledgement'] & {
   readonly orderSessionId?: string;
 };
 
-export type ReceiveOptions = {
+export type ReceiveOptions = Pick<Shared, 'metrics' | 'logger'> & {
   readonly journal: Pick<Journal, 'append'>;
   readonly process: Pick<ProcessCallback, 'inline'>;
   readonly openSigned: OpenSigned;
-  readonly metrics: Pick<PaymentMetrics, 'received' | 'counted' | 'finished'>;
-  readonly logger: Logger;
   /** Milliseconds until the provider is answered, whether or not the callback is processed. */
   readonly budgetMs: number;
   /** Callbacks processed at the same time. Others are journaled and left to jobs. */

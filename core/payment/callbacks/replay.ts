@@ -1,21 +1,18 @@
 // Replays a callback for an operator. In SQL, because the callback's job is inserted in the same transaction.
-import type { Pool } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
-import type { Clock } from '../../clock.ts';
 import { parseId } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import type { TracedCallback } from '../settlement/status-history.ts';
+import type { Shared } from '../shared.ts';
 import type { createCallbacks } from './admin.ts';
 import type { Jobs } from './job-queue.ts';
 import type { ProcessCallback } from './process.ts';
 
-export type ReplayOptions = {
-  readonly pool: Pool;
+export type ReplayOptions = Pick<Shared, 'pool' | 'clock'> & {
   readonly callbacks: Pick<ReturnType<typeof createCallbacks>, 'get'>;
   readonly jobs: Pick<Jobs, 'requeue'>;
   readonly process: Pick<ProcessCallback, 'byId'>;
-  readonly clock: Clock;
 };
 
 export type ReplayCallback = (callbackId: string, actor: Actor) => Promise<TracedCallback>;

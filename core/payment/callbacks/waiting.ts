@@ -2,13 +2,10 @@
 //
 // Only an incoming callback verifies its session at once. Jobs never do: they leave it to the sweep, which
 // verifies each session once for all its waiting callbacks, in its fair order.
-import type { Pool } from 'pg';
-import type { Logger } from 'pino';
-import type { Clock } from '../../clock.ts';
 import { formatId } from '../../ids.ts';
-import type { PaymentMetrics } from '../metrics.ts';
-import { type RetryDelayLimits, retryDelay } from '../retry-delay.ts';
+import { GIVE_UP_AFTER_MS, type RetryDelay, retryDelay } from '../retry-delay.ts';
 import { readSession } from '../sessions/read-sessions.ts';
+import type { Shared } from '../shared.ts';
 import { advanceCheck } from '../verification/schedule.ts';
 import { finishCallbacks } from './journaled-callbacks.ts';
 
@@ -32,7 +29,7 @@ export type WaitingCallbacks = {
    */
   leave(sessionId: string, callbacks: readonly WaitingCallback[], wait: Wait): Promise<boolean>;
   /**
-   * After a verification without an answer: gives up callbacks older than `giveUpAfterMs` and leaves the
+   * After a verification without an answer: gives up callbacks older than a day and leaves the
    * others to the next verification, after the retry delay of the oldest.
    */
   postpone(sessionId: string, callbacks: readonly WaitingCallback[], reason: string): Promise<Postponed>;
@@ -43,15 +40,6 @@ export type Postponed = { readonly paid: boolean; readonly nextInMs?: number };
 
 export type Wait = { readonly reason: string; readonly inMs: number };
 
-export type WaitingOptions = RetryDelayLimits & {
-  readonly pool: Pool;
-  readonly metrics: Pick<PaymentMetrics, 'finished'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** Milliseconds after which a callback is given up. */
-  readonly giveUpAfterMs: number;
-};
-
 /**
  * Callbacks of one session that may wait. A provider repeats a callback a few times, so most of so many are
  * forged.
@@ -60,8 +48,8 @@ export const MAX_WAITING_CALLBACKS = 256;
 
 const JOINED = 'one of too many callbacks of the session: the verification for the older ones covers it';
 
-export function createWaitingCallbacks(options: WaitingOptions): WaitingCallbacks {
-  const { pool, metrics, clock, logger, giveUpAfterMs } = options;
+export function createWaitingCallbacks(options: Shared & RetryDelay): WaitingCallbacks {
+  const { pool, metrics, clock, logger } = options;
   const waitedMs = ({ triedSince }: WaitingCallback): number =>
     triedSince === undefined ? 0 : clock().getTime() - triedSince.getTime();
 
@@ -123,7 +111,7 @@ export function createWaitingCallbacks(options: WaitingOptions): WaitingCallback
     leave,
 
     async postpone(sessionId, callbacks, reason) {
-      const old = callbacks.filter((callback) => waitedMs(callback) >= giveUpAfterMs);
+      const old = callbacks.filter((callback) => waitedMs(callback) >= GIVE_UP_AFTER_MS);
       if (old.length > 0) {
         const ids = old.map(({ id }) => id);
         await finishCallbacks(

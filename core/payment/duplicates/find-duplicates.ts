@@ -1,13 +1,10 @@
 // Looks for further payments of a paid session at its provider, and stores them as duplicate payments.
 //
 // By queries only: no money moves and nothing is settled. A payment that is found again stays the same row.
-import type { Pool, PoolClient } from 'pg';
-import type { Logger } from 'pino';
+import type { PoolClient } from 'pg';
 import { recordChanges } from '../../audit/record.ts';
-import type { Clock } from '../../clock.ts';
 import { formatId, newUuid } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
-import type { PaymentMetrics } from '../metrics.ts';
 import { formatMoney } from '../money.ts';
 import {
   type FoundPayment,
@@ -17,6 +14,7 @@ import {
 } from '../providers/driver.ts';
 import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
 import { recordSteps, SETTLEMENT } from '../settlement/statements.ts';
+import type { Shared } from '../shared.ts';
 import type { ProviderConcurrency, Providers } from '../slots/provider-access.ts';
 import { isFenced, type VerificationLease, type VerificationLeases } from '../verification/lease.ts';
 import { endLease } from '../verification/lease-statements.ts';
@@ -32,14 +30,10 @@ export type DuplicateCheck =
 
 export type FindDuplicates = (sessionId: string, waitMs?: number) => Promise<DuplicateCheck>;
 
-export type FindDuplicatesOptions = {
-  readonly pool: Pool;
-  readonly clock: Clock;
+export type FindDuplicatesOptions = Shared & {
   readonly leases: VerificationLeases;
   readonly concurrency: ProviderConcurrency;
   readonly providers: Providers;
-  readonly metrics: Pick<PaymentMetrics, 'duplicateCheck' | 'fenced'>;
-  readonly logger: Pick<Logger, 'warn'>;
 };
 
 export function createFindDuplicates(options: FindDuplicatesOptions): FindDuplicates {

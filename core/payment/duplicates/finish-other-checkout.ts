@@ -1,9 +1,8 @@
 // Finishes a callback that names another checkout of the provider than its session's.
-import type { Pool } from 'pg';
-import type { Clock } from '../../clock.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import { finishCallbacks } from '../callbacks/journaled-callbacks.ts';
 import type { Outcome } from '../settlement/finding.ts';
+import type { Shared } from '../shared.ts';
 import { isUnknownCheckout, setOtherPayment, storeCheckouts } from './other-payments.ts';
 
 /** If the session is paid, the sweep checks the other checkout, unless that belongs to another session. */
@@ -13,9 +12,10 @@ export type FinishOtherCheckout = (
   outcome: Outcome & { readonly sessionId: string },
 ) => Promise<void>;
 
-type Options = { readonly pool: Pool; readonly clock: Clock };
-
-export function createFinishOtherCheckout({ pool, clock }: Options): FinishOtherCheckout {
+export function createFinishOtherCheckout({
+  pool,
+  clock,
+}: Pick<Shared, 'pool' | 'clock'>): FinishOtherCheckout {
   return async ({ id, gateway }, providerPaymentId, outcome) => {
     const at = clock();
     // One transaction, so that a crash loses neither the mark nor the payment id.

@@ -1,21 +1,11 @@
 // The sweep's check of a paid session whose callbacks name another payment.
-import type { Pool } from 'pg';
-import type { Logger } from 'pino';
-import type { Clock } from '../../clock.ts';
 import { formatId } from '../../ids.ts';
-import type { PaymentMetrics } from '../metrics.ts';
-import { type RetryDelayLimits, retryDelay } from '../retry-delay.ts';
+import { GIVE_UP_AFTER_MS, type RetryDelay, retryDelay } from '../retry-delay.ts';
+import type { Shared } from '../shared.ts';
 import { countVerification } from '../verification/rate-limit.ts';
 import type { DuplicateCheck, FindDuplicates } from './find-duplicates.ts';
 
-export type SweepDuplicatesOptions = RetryDelayLimits & {
-  readonly pool: Pool;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics: Pick<PaymentMetrics, 'duplicateCheck'>;
-  readonly findDuplicates: FindDuplicates;
-  readonly giveUpAfterMs: number;
-};
+export type SweepDuplicatesOptions = Shared & RetryDelay & { readonly findDuplicates: FindDuplicates };
 
 export type SweepDuplicates = (session: {
   readonly id: string;
@@ -33,7 +23,7 @@ export function createSweepDuplicates(options: SweepDuplicatesOptions): SweepDup
   return async ({ id, reservedUntil, otherPaymentSince }) => {
     const checked = await findDuplicates(id);
     const waitedMs = clock().getTime() - otherPaymentSince.getTime();
-    const isGivenUp = checked.kind === 'unavailable' && waitedMs >= options.giveUpAfterMs;
+    const isGivenUp = checked.kind === 'unavailable' && waitedMs >= GIVE_UP_AFTER_MS;
     if (isGivenUp) {
       metrics.duplicateCheck('given_up');
       logger.error(

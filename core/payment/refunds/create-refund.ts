@@ -1,10 +1,8 @@
 // Creates refunds, once for each idempotency key of a session.
 import { createHash } from 'node:crypto';
-import type { Pool, PoolClient } from 'pg';
-import type { Logger } from 'pino';
+import type { PoolClient } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
-import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { recordEvent } from '../../event/outbox.ts';
 import { formatId, newUuid, parseId } from '../../ids.ts';
@@ -13,6 +11,7 @@ import { formatMoney, type Money } from '../money.ts';
 import { driverOf } from '../providers/registry.ts';
 import { sessionUnknown } from '../sessions/find-session.ts';
 import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
+import type { Shared } from '../shared.ts';
 import { sumPendingRefunds } from './read-refunds.ts';
 import type { SyncRefunds } from './sync-refunds.ts';
 
@@ -25,10 +24,7 @@ export type RefundParameters = {
   readonly idempotencyKey: string | undefined;
 };
 
-export type CreateRefundOptions = {
-  readonly pool: Pool;
-  readonly clock: Clock;
-  readonly logger: Logger;
+export type CreateRefundOptions = Pick<Shared, 'pool' | 'clock' | 'logger'> & {
   readonly syncRefunds: Pick<SyncRefunds, 'request'>;
   /** Milliseconds to wait for the verification lease. */
   readonly busyWaitMs: number;

@@ -6,19 +6,17 @@ import { type NewEvent, recordEvents } from '../../event/outbox.ts';
 import { formatId, newUuid } from '../../ids.ts';
 import { combineWrites, type Send } from '../../storage/sql/transaction.ts';
 import type { RefundStateName } from '../entities.ts';
-import type { PaymentMetrics } from '../metrics.ts';
 import { formatMoney } from '../money.ts';
-import { type RetryDelayLimits, retryDelay } from '../retry-delay.ts';
+import { type RetryDelay, retryDelay } from '../retry-delay.ts';
 import type { Fulfillment, Sales } from '../sales.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import { logUsages, refundEntry, SETTLEMENT } from '../settlement/statements.ts';
+import type { Shared } from '../shared.ts';
 import type { RefundUpdate } from './match-refunds.ts';
 import { insertRefunds, type RecordedRefund, setRefunded, updateRefunds } from './statements.ts';
 
-export type RecordOptions = RetryDelayLimits & {
-  readonly sales: Pick<Sales, 'takeBack' | 'reviewPartialRefund'>;
-  readonly metrics: Pick<PaymentMetrics, 'refundFinished'>;
-};
+export type RecordOptions = Pick<Shared, 'metrics'> &
+  RetryDelay & { readonly sales: Pick<Sales, 'takeBack' | 'reviewPartialRefund'> };
 
 /** Records the updates of one session, which the transaction has locked. */
 export type RecordSessionRefunds = (
@@ -194,7 +192,7 @@ function isRefundable(
 
 function nextCheckAt(
   { before, after }: RecordedRefund,
-  options: RetryDelayLimits & { readonly at: Date },
+  options: RetryDelay & { readonly at: Date },
 ): Date | undefined {
   if (after.state !== 'pending') return undefined;
   if (after.requestAgain) return options.at;

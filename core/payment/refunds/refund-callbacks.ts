@@ -1,20 +1,14 @@
 // Callbacks about refunds. Each makes its session due for the refund sweep, and waits for the result.
-import type { Pool } from 'pg';
-import type { Clock } from '../../clock.ts';
 import { epochMs } from '../../storage/sql/epoch.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import { finishCallbacks } from '../callbacks/journaled-callbacks.ts';
 import type { PaymentMetrics } from '../metrics.ts';
-import { type RetryDelayLimits, retryDelay } from '../retry-delay.ts';
+import { GIVE_UP_AFTER_MS, type RetryDelay, retryDelay } from '../retry-delay.ts';
+import type { Shared } from '../shared.ts';
 import { countVerification } from '../verification/rate-limit.ts';
 
-export type RefundCallbackOptions = RetryDelayLimits & {
-  readonly pool: Pool;
-  readonly clock: Clock;
-  readonly metrics: Pick<PaymentMetrics, 'finished'>;
-  /** Milliseconds after which a callback is given up. */
-  readonly giveUpAfterMs: number;
-};
+export type RefundCallbackOptions = Pick<Shared, 'pool' | 'clock'> &
+  RetryDelay & { readonly metrics: Pick<PaymentMetrics, 'finished'> };
 
 export type RefundCallbacks = {
   /**
@@ -33,7 +27,7 @@ const WAITING = 'waiting for the refunds of the session';
 const COUNT_IF_PAID = countVerification(`c.status = 'success'`);
 
 export function createRefundCallbacks(options: RefundCallbackOptions): RefundCallbacks {
-  const { pool, clock, metrics, giveUpAfterMs } = options;
+  const { pool, clock, metrics } = options;
   return {
     waitForSweep: (sessionId, callbackId) =>
       inTransaction(pool, async (client) => {
@@ -71,11 +65,11 @@ export function createRefundCallbacks(options: RefundCallbackOptions): RefundCal
                returning id, gateway, ${epochMs('$3 - tried_since')} as "waitedMs"`,
         values: [sessionId, reason, at],
       });
-      const old = rows.filter(({ waitedMs }) => waitedMs >= giveUpAfterMs);
+      const old = rows.filter(({ waitedMs }) => waitedMs >= GIVE_UP_AFTER_MS);
       const ids = old.map(({ id }) => id);
       await finishCallbacks(pool, ids, { state: 'dead', reason: `given up: ${reason}`, sessionId }, at);
       for (const { gateway } of old) metrics.finished(gateway, 'dead', 1);
-      const waited = rows.filter(({ waitedMs }) => waitedMs < giveUpAfterMs).map(({ waitedMs }) => waitedMs);
+      const waited = rows.filter(({ waitedMs }) => waitedMs < GIVE_UP_AFTER_MS).map(({ waitedMs }) => waitedMs);
       if (waited.length === 0) return undefined;
       return new Date(at.getTime() + retryDelay(Math.max(...waited), options));
     },

@@ -2,8 +2,6 @@
 //
 // The hub commits that it sends the request before it sends it. If the hub dies afterwards, the refund stays
 // pending, and the next check finds out whether the provider made it.
-import type { Pool } from 'pg';
-import type { Clock } from '../../clock.ts';
 import { formatId } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import {
@@ -15,18 +13,16 @@ import {
   type SettledPayment,
   type VerificationStep,
 } from '../providers/driver.ts';
-import type { RetryDelayLimits } from '../retry-delay.ts';
 import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
 import { recordSteps } from '../settlement/statements.ts';
+import type { Shared } from '../shared.ts';
 import type { ProviderConcurrency } from '../slots/provider-access.ts';
 import { isFenced, type VerificationLease } from '../verification/lease.ts';
 import { type RefundUpdate, updateOf } from './match-refunds.ts';
 import { readSessionRefunds, type StoredRefund } from './read-refunds.ts';
 import type { RecordSessionRefunds } from './record-refunds.ts';
 
-export type RequestOptions = RetryDelayLimits & {
-  readonly pool: Pool;
-  readonly clock: Clock;
+export type RequestOptions = Shared & {
   readonly concurrency: ProviderConcurrency;
   readonly record: RecordSessionRefunds;
   /** Milliseconds after which the hub checks a refund whose request it did not finish. */

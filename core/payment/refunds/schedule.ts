@@ -5,7 +5,8 @@ import type { Pool } from 'pg';
 import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
 import { DAY_MS } from '../options.ts';
 import { driverOf } from '../providers/registry.ts';
-import type { RetryDelayLimits } from '../retry-delay.ts';
+import { RETRY_DELAY_MAX_MS, type RetryDelay } from '../retry-delay.ts';
+import { type Reservation, reserve, SLOTS_WITH_PLACES } from '../verification/schedule.ts';
 
 /** Days from the payment to each check for refunds that the merchant made at the provider. */
 const FIRST_CHECK_DAY = 1;
@@ -34,82 +35,59 @@ export type ReservedCheck = {
   readonly reservedUntil: Date;
 };
 
-export type CheckReservation = {
-  readonly now: Date;
-  readonly durationMs: number;
-  /** Sessions of one slot that this hub asks about at the same time. */
-  readonly limit: number;
-  /** How many of these places are taken, by slot id. */
-  readonly running: ReadonlyMap<string, number>;
+type Row = Omit<ReservedCheck, 'paidAt' | 'reservedUntil'> & { readonly paidAtMs: number };
+
+const RESERVED = `c.id as "sessionId", c.slot_id as "slotId", s.gateway,
+  ${epochMs('c.status_changed_at')} as "paidAtMs"`;
+
+const RESERVE_PENDING = {
+  name: 'reserve_pending_refunds',
+  // refund_due_idx, once for each slot
+  text: `with reserved as (
+      update refund set next_check_at = $2
+      where id = any(array(
+        select due.id from ${SLOTS_WITH_PLACES} cross join lateral (
+          select id from refund where slot_id = slot.id and next_check_at <= $1
+          order by next_check_at limit greatest($3 - coalesce(busy.places, 0), 0) for update skip locked
+        ) as due
+      ))
+      returning session_id
+    )
+    select distinct ${RESERVED}
+    from reserved r join charge_session c on c.id = r.session_id join slot s on s.id = c.slot_id`,
 };
 
-type Row = {
-  readonly sessionId: string;
-  readonly slotId: string;
-  readonly gateway: string;
-  readonly paidAtMs: number;
+const RESERVE_SESSIONS = {
+  name: 'reserve_refund_checks',
+  // charge_session_refund_check_idx, once for each slot
+  text: `update charge_session c set refund_check_at = $2
+    from slot s
+    where s.id = c.slot_id and c.id = any(array(
+      select due.id from ${SLOTS_WITH_PLACES} cross join lateral (
+        select id from charge_session where slot_id = slot.id and refund_check_at <= $1
+        order by refund_check_at limit greatest($3 - coalesce(busy.places, 0), 0) for update skip locked
+      ) as due
+    ))
+    returning ${RESERVED}`,
 };
-
-/** SQL: the free places of each slot, from `$4` and `$5`. */
-const FREE_PLACES = `
-  slot left join unnest($4::uuid[], $5::int[]) as busy (slot_id, places) on busy.slot_id = slot.id`;
 
 /** Reserves sessions with pending refunds that are due, the one that has been due the longest first. */
-export async function reservePending(pool: Pool, reservation: CheckReservation): Promise<ReservedCheck[]> {
-  // refund_due_idx, once for each slot
-  return reserve(
-    pool,
-    {
-      name: 'reserve_pending_refunds',
-      text: `with reserved as (
-       update refund set next_check_at = $2
-       where id = any(array(
-         select due.id from ${FREE_PLACES} cross join lateral (
-           select id from refund where slot_id = slot.id and next_check_at <= $1
-           order by next_check_at limit greatest($3 - coalesce(busy.places, 0), 0) for update skip locked
-         ) as due
-       ))
-       returning session_id
-     )
-     select distinct c.id as "sessionId", c.slot_id as "slotId", s.gateway,
-       ${epochMs('c.status_changed_at')} as "paidAtMs"
-     from reserved r join charge_session c on c.id = r.session_id join slot s on s.id = c.slot_id`,
-    },
-    reservation,
-  );
+export function reservePending(pool: Pool, reservation: Reservation): Promise<ReservedCheck[]> {
+  return reserveChecks(pool, RESERVE_PENDING, reservation);
 }
 
 /** Reserves paid sessions that are due for a check, the one that has been due the longest first. */
-export async function reserveSessions(pool: Pool, reservation: CheckReservation): Promise<ReservedCheck[]> {
-  // charge_session_refund_check_idx, once for each slot
-  return reserve(
-    pool,
-    {
-      name: 'reserve_refund_checks',
-      text: `update charge_session c set refund_check_at = $2
-     from slot s
-     where s.id = c.slot_id and c.id = any(array(
-       select due.id from ${FREE_PLACES} cross join lateral (
-         select id from charge_session where slot_id = slot.id and refund_check_at <= $1
-         order by refund_check_at limit greatest($3 - coalesce(busy.places, 0), 0) for update skip locked
-       ) as due
-     ))
-     returning c.id as "sessionId", c.slot_id as "slotId", s.gateway,
-       ${epochMs('c.status_changed_at')} as "paidAtMs"`,
-    },
-    reservation,
-  );
+export function reserveSessions(pool: Pool, reservation: Reservation): Promise<ReservedCheck[]> {
+  return reserveChecks(pool, RESERVE_SESSIONS, reservation);
 }
 
-async function reserve(
+async function reserveChecks(
   pool: Pool,
-  statement: { readonly name: string; readonly text: string },
-  { now, durationMs, limit, running }: CheckReservation,
+  statement: typeof RESERVE_PENDING,
+  reservation: Reservation,
 ): Promise<ReservedCheck[]> {
-  const reservedUntil = new Date(now.getTime() + durationMs);
-  const values = [now, reservedUntil, limit, [...running.keys()], [...running.values()]];
-  const { rows } = await pool.query<Row>({ ...statement, values });
-  return rows.map(({ paidAtMs, ...row }) => ({ ...row, reservedUntil, paidAt: dateOf(paidAtMs) }));
+  const rows = await reserve<Row>(pool, statement, reservation);
+  return rows.map(({ paidAtMs, ...row }) => ({ ...row, paidAt: dateOf(paidAtMs) }));
 }
 
 /** Schedules the next check, unless a callback has scheduled it since. */
@@ -132,7 +110,7 @@ export async function postponePending(
   pool: Pool,
   sessionId: string,
   now: Date,
-  { retryDelayMs, retryDelayMaxMs }: RetryDelayLimits,
+  { retryDelayMs }: RetryDelay,
 ): Promise<void> {
   await pool.query({
     name: 'postpone_refunds',
@@ -142,6 +120,6 @@ export async function postponePending(
                next_check_at = $2::timestamptz + interval '1 millisecond' * least(greatest(
                  extract(epoch from $2 - created_at) * 1000, $3), $4)
            where session_id = $1 and state = 'pending' and next_check_at is not null`,
-    values: [sessionId, now, retryDelayMs, retryDelayMaxMs],
+    values: [sessionId, now, retryDelayMs, RETRY_DELAY_MAX_MS],
   });
 }

@@ -4,7 +4,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { formatId } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
-import type { PaymentMetrics } from '../metrics.ts';
 import { type FoundRefunds, ProviderUnavailable, type VerificationStep } from '../providers/driver.ts';
 import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
 import { finishing, recordSteps } from '../settlement/statements.ts';
@@ -28,7 +27,6 @@ export type RefundSync =
 export type SyncOptions = RequestOptions & {
   readonly leases: VerificationLeases;
   readonly providers: Providers;
-  readonly metrics: Pick<PaymentMetrics, 'fenced' | 'finished'>;
 };
 
 export type SyncRefunds = {

@@ -1,10 +1,8 @@
 // Creates the checkout of a charge session at its provider.
 import type { Pool } from 'pg';
-import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { formatId } from '../../ids.ts';
 import type { ChargeStatusName } from '../entities.ts';
-import type { PaymentMetrics } from '../metrics.ts';
 import {
   type CheckoutRequest,
   ProviderRefused,
@@ -14,17 +12,15 @@ import {
 import { canHaveCheckout } from '../settlement/decide.ts';
 import type { Settle } from '../settlement/settle.ts';
 import { recordSteps } from '../settlement/statements.ts';
+import type { Shared } from '../shared.ts';
 import type { Providers } from '../slots/provider-access.ts';
 import type { VerificationLease } from '../verification/lease.ts';
 import { nextCheck, type SweepSchedule } from '../verification/schedule.ts';
 
-export type CheckoutOptions = {
-  readonly pool: Pool;
-  readonly clock: Clock;
+export type CheckoutOptions = Pick<Shared, 'pool' | 'clock' | 'metrics'> & {
   readonly providers: Providers;
   readonly schedule: SweepSchedule;
   readonly settle: Settle;
-  readonly metrics: PaymentMetrics;
 };
 
 /**

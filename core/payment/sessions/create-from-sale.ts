@@ -1,31 +1,26 @@
 // Creates charge sessions for payments that the hub did not start: sales of a price in a provider's catalog.
-import type { Pool } from 'pg';
 import { recordChangeNow } from '../../audit/record.ts';
-import type { Clock } from '../../clock.ts';
 import { formatId, newUuid } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import type { ReceivedCallback } from '../callbacks/journaled-callbacks.ts';
 import type { Resolution } from '../callbacks/resolve.ts';
-import type { PaymentMetrics } from '../metrics.ts';
 import { formatMoney } from '../money.ts';
 import type { CatalogSale, VerificationStep } from '../providers/driver.ts';
 import { driverOf, SLOT_FIELD } from '../providers/registry.ts';
 import type { Quote, Sales } from '../sales.ts';
 import { recordSteps, SETTLEMENT } from '../settlement/statements.ts';
+import type { Shared } from '../shared.ts';
 import type { ProviderConcurrency, Providers } from '../slots/provider-access.ts';
 import { nextCheck, type SweepSchedule } from '../verification/schedule.ts';
 import type { FindSession } from './find-session.ts';
 import { readSessionSlot, type SessionSlot } from './find-slot.ts';
 
-export type CreateFromSaleOptions = {
-  readonly pool: Pool;
-  readonly clock: Clock;
+export type CreateFromSaleOptions = Pick<Shared, 'pool' | 'clock' | 'metrics'> & {
   readonly providers: Providers;
   readonly concurrency: Pick<ProviderConcurrency, 'run'>;
   readonly sales: Pick<Sales, 'quoteCatalog'>;
   readonly findSession: Pick<FindSession, 'byId' | 'byPayment'>;
   readonly schedule: SweepSchedule;
-  readonly metrics: Pick<PaymentMetrics, 'sessionCreated'>;
 };
 
 /**

@@ -1,21 +1,17 @@
 // Releases a payment that is held for review, at an operator's request.
 import type { Pool } from 'pg';
-import type { Logger } from 'pino';
 import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
-import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import { sessionUnknown } from '../sessions/find-session.ts';
 import { lockSession } from '../sessions/read-sessions.ts';
+import type { Shared } from '../shared.ts';
 import type { VerifySession } from '../verification/request.ts';
 
-export type ReleaseOptions = {
-  readonly pool: Pool;
+export type ReleaseOptions = Pick<Shared, 'pool' | 'clock' | 'logger'> & {
   readonly verifySession: VerifySession;
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** Milliseconds to wait for the verification lease. */
   readonly busyWaitMs: number;
 };

@@ -3,10 +3,8 @@
 // Findings that arrive at the same time share a transaction. A finding that cannot be settled with the
 // others, or whose batch fails, is settled in a batch of its own. All steps of the transaction are in this
 // file.
-import { DatabaseError, type Pool, type PoolClient, type QueryResult } from 'pg';
-import type { Logger } from 'pino';
+import { DatabaseError, type PoolClient, type QueryResult } from 'pg';
 import { recordChanges } from '../../audit/record.ts';
-import type { Clock } from '../../clock.ts';
 import { type NewEvent, recordEvents } from '../../event/outbox.ts';
 import { formatId } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
@@ -18,11 +16,11 @@ import {
 } from '../../storage/sql/transaction.ts';
 import { closeDuplicates, markOtherPayments, type PaymentName } from '../duplicates/other-payments.ts';
 import { applyRules, type FeeRuleFacts, readRulesInForce } from '../fees/rules.ts';
-import type { PaymentMetrics } from '../metrics.ts';
 import { ProviderUnavailable } from '../providers/driver.ts';
 import { sumPendingRefunds } from '../refunds/read-refunds.ts';
 import type { Fulfillment, Sales } from '../sales.ts';
 import { lockSessions, type StoredSession } from '../sessions/read-sessions.ts';
+import type { Shared } from '../shared.ts';
 import { type Fence, isFenced } from '../verification/lease.ts';
 import { type Decision, decide, type ProofState } from './decide.ts';
 import { type Finding, PAID_BEFORE, type PaidFinding, type Settlement } from './finding.ts';
@@ -42,14 +40,11 @@ import {
 } from './statements.ts';
 import { hasPaidAnother, releaseProofs } from './used-proofs.ts';
 
-export type SettleOptions = Pick<Sales, 'fulfill' | 'takeBack'> & {
-  readonly pool: Pool;
-  readonly clock: Clock;
-  readonly metrics: PaymentMetrics;
-  readonly logger: Pick<Logger, 'warn'>;
-  /** Called after the commit. */
-  readonly onChange: (sessionId: string) => void;
-};
+export type SettleOptions = Shared &
+  Pick<Sales, 'fulfill' | 'takeBack'> & {
+    /** Called after the commit. */
+    readonly onChange: (sessionId: string) => void;
+  };
 
 /**
  * Settles a session by a finding. Resolves with undefined, and settles nothing, if another hub took the

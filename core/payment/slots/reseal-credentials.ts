@@ -1,17 +1,14 @@
 // Re-encrypts all sealed secrets with the first master key while the hub is running.
-import type { Pool } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
-import type { Clock } from '../../clock.ts';
 import { type Resealed, resealSecrets, type SealedColumn } from '../../storage/secrets/reseal.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
+import type { Shared } from '../shared.ts';
 import { sealedFor } from './provider-access.ts';
 import { tokenSealedFor } from './token-cache.ts';
 
-export type ReencryptOptions = {
-  readonly pool: Pool;
+export type ReencryptOptions = Pick<Shared, 'pool' | 'clock'> & {
   readonly sealer: Sealer;
-  readonly clock: Clock;
   /** The sealed columns of the other modules. */
   readonly otherSecrets: readonly SealedColumn[];
 };

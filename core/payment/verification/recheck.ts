@@ -1,8 +1,6 @@
 // Verifies a session for a caller who wants the provider's answer now.
-import type { Pool } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
-import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
 import type { FindDuplicates } from '../duplicates/find-duplicates.ts';
@@ -10,14 +8,13 @@ import type { VerificationStep } from '../providers/driver.ts';
 import type { SyncRefunds } from '../refunds/sync-refunds.ts';
 import { sessionUnknown } from '../sessions/find-session.ts';
 import { readSession } from '../sessions/read-sessions.ts';
+import type { Shared } from '../shared.ts';
 import type { VerifySession } from './request.ts';
 
-export type RecheckOptions = {
-  readonly pool: Pool;
+export type RecheckOptions = Pick<Shared, 'pool' | 'clock'> & {
   readonly verifySession: VerifySession;
   readonly syncRefunds: Pick<SyncRefunds, 'sync'>;
   readonly findDuplicates: FindDuplicates;
-  readonly clock: Clock;
   /** Milliseconds to wait for the verification lease. */
   readonly busyWaitMs: number;
 };

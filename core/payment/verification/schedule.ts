@@ -1,7 +1,7 @@
 // The schedule of the sweep: when it verifies a session next, and the statements by which the sweeps of all
 // hubs share the sessions that are due.
-import type { Pool, PoolClient } from 'pg';
-import { epochMs } from '../../storage/sql/epoch.ts';
+import type { Pool, PoolClient, QueryResultRow } from 'pg';
+import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 
 /** Milliseconds from a session's creation to each check. The last interval repeats until `untilMs`. */
@@ -73,52 +73,58 @@ export async function recallMisscheduled(pool: Pool, now: Date, latest: Date): P
 export type Reservation = {
   readonly now: Date;
   readonly durationMs: number;
-  /** Sessions of one slot that this hub verifies at the same time. */
+  /** Sessions of one slot that this hub checks at the same time. */
   readonly limit: number;
   /** How many of these places are taken, by slot id. */
   readonly running: ReadonlyMap<string, number>;
+};
+
+/** SQL: the slots with their places that are taken, from the values of `reserve`. */
+export const SLOTS_WITH_PLACES = `
+  slot left join unnest($4::uuid[], $5::int[]) as busy (slot_id, places) on busy.slot_id = slot.id`;
+
+/** Runs a statement that reserves what is due at `$1` until `$2`, at most `$3` less the places taken. */
+export async function reserve<Row extends QueryResultRow>(
+  pool: Pool,
+  statement: { readonly name: string; readonly text: string },
+  { now, durationMs, limit, running }: Reservation,
+): Promise<(Row & { readonly reservedUntil: Date })[]> {
+  const reservedUntil = new Date(now.getTime() + durationMs);
+  const values = [now, reservedUntil, limit, [...running.keys()], [...running.values()]];
+  const { rows } = await pool.query<Row>({ ...statement, values });
+  return rows.map((row) => ({ ...row, reservedUntil }));
+}
+
+type Row = Pick<ReservedSession, 'id' | 'slotId' | 'checks'> & {
+  readonly createdAtMs: number;
+  readonly otherPaymentSinceMs: number | null;
+};
+
+const RESERVE_DUE = {
+  name: 'reserve_due_sessions',
+  // charge_session_slot_check_idx, once for each slot
+  text: `update charge_session set checks = checks + 1, next_check_at = $2
+    where id = any(array(
+      select due.id from ${SLOTS_WITH_PLACES} cross join lateral (
+        select id from charge_session where slot_id = slot.id and next_check_at <= $1
+        order by next_check_at limit $3 - coalesce(busy.places, 0) for update skip locked
+      ) as due
+    ))
+    returning id, slot_id as "slotId", checks, ${epochMs('created_at')} as "createdAtMs",
+      case when status = 'success' then ${epochMs('other_payment_since')} end as "otherPaymentSinceMs"`,
 };
 
 /**
  * Reserves as many due sessions of each slot as it has free places, the one that has been due the longest
  * first.
  */
-export async function reserveDue(
-  pool: Pool,
-  { now, durationMs, limit, running }: Reservation,
-): Promise<ReservedSession[]> {
-  const reservedUntil = new Date(now.getTime() + durationMs);
-  const { rows } = await pool.query<{
-    id: string;
-    slotId: string;
-    createdAtMs: number;
-    checks: number;
-    otherPaymentSinceMs: number | null;
-  }>({
-    name: 'reserve_due_sessions',
-    // charge_session_slot_check_idx, once for each slot
-    text: `update charge_session set checks = checks + 1, next_check_at = $2
-           where id = any(array(
-             select due.id
-             from slot
-             left join unnest($4::uuid[], $5::int[]) as busy (slot_id, places) on busy.slot_id = slot.id
-             cross join lateral (
-               select id from charge_session where slot_id = slot.id and next_check_at <= $1
-               order by next_check_at limit $3 - coalesce(busy.places, 0) for update skip locked
-             ) as due
-           ))
-           returning id, slot_id as "slotId", checks,
-             ${epochMs('created_at')} as "createdAtMs",
-             case when status = 'success' then ${epochMs('other_payment_since')} end
-               as "otherPaymentSinceMs"`,
-    values: [now, reservedUntil, limit, [...running.keys()], [...running.values()]],
-  });
+export async function reserveDue(pool: Pool, reservation: Reservation): Promise<ReservedSession[]> {
+  const rows = await reserve<Row>(pool, RESERVE_DUE, reservation);
   return rows.map(({ createdAtMs, otherPaymentSinceMs, ...session }) => ({
     ...session,
-    otherPaymentSince: otherPaymentSinceMs === null ? undefined : new Date(otherPaymentSinceMs),
-    reservedAt: now,
-    createdAt: new Date(createdAtMs),
-    reservedUntil,
+    createdAt: dateOf(createdAtMs),
+    otherPaymentSince: dateOf(otherPaymentSinceMs) ?? undefined,
+    reservedAt: reservation.now,
   }));
 }
 

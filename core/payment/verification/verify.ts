@@ -6,7 +6,6 @@ import { type Batcher, createBatcher } from '../../storage/sql/batcher.ts';
 import { epochMs } from '../../storage/sql/epoch.ts';
 import { HUB_FAILED, type JournaledCallback } from '../callbacks/journaled-callbacks.ts';
 import { MAX_WAITING_CALLBACKS, type WaitingCallback, type WaitingCallbacks } from '../callbacks/waiting.ts';
-import type { PaymentMetrics } from '../metrics.ts';
 import {
   type ExpectedPayment,
   ProviderUnavailable,
@@ -21,18 +20,17 @@ import { type Finding, PAID_BEFORE } from '../settlement/finding.ts';
 import type { Settle } from '../settlement/settle.ts';
 import { recordSteps } from '../settlement/statements.ts';
 import type { ProviderConcurrency, Providers } from '../slots/provider-access.ts';
+import type { Shared } from '../shared.ts';
 import type { VerificationLease, VerificationLeases } from './lease.ts';
 import type { VerifyRequest, VerifyResult, VerifySession } from './request.ts';
 
-export type VerifyOptions = {
-  readonly pool: Pool;
+export type VerifyOptions = Pick<Shared, 'pool' | 'metrics'> & {
   readonly findSession: FindSession;
   readonly leases: VerificationLeases;
   readonly concurrency: ProviderConcurrency;
   readonly providers: Providers;
   readonly settle: Settle;
   readonly waiting: WaitingCallbacks;
-  readonly metrics: PaymentMetrics;
 };
 
 export function createVerifySession(options: VerifyOptions): VerifySession {

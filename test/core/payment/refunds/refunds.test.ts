@@ -254,9 +254,7 @@ describe('a refund', () => {
       pool,
       clock: () => new Date(Date.now() + scene.clock.aheadMs),
       metrics: { finished: () => {} },
-      giveUpAfterMs: DAY_MS,
       retryDelayMs: 1_000,
-      retryDelayMaxMs: MINUTE_MS,
     });
     const id = newUuid();
     await pool.query(

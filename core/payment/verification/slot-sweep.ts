@@ -1,0 +1,84 @@
+// The loop of a sweep: reserves what is due in all slots, and checks it.
+//
+// Each slot has its own places, so that a provider that hangs holds up only its own sessions. Within a slot
+// what has been due the longest comes first.
+import type { Task } from '../../../lib/metrics/tasks.ts';
+import type { Shared } from '../shared.ts';
+import type { Reservation } from './schedule.ts';
+
+export type SweepTiming = {
+  readonly task: Task;
+  /** Sessions of one slot that this hub checks at the same time. */
+  readonly concurrency: number;
+  /** Milliseconds between two looks for due sessions. */
+  readonly intervalMs: number;
+  /** Milliseconds that a session is reserved for the hub that checks it. */
+  readonly reservationMs: number;
+};
+
+export type SlotSweepOptions<R> = Pick<Shared, 'clock' | 'logger'> &
+  SweepTiming & {
+    /** They run in this order. */
+    readonly reserve: readonly ((reservation: Reservation) => Promise<readonly R[]>)[];
+    /** Never rejects. The signal aborts when the sweep stops. */
+    readonly check: (reserved: R, stopping: AbortSignal) => Promise<void>;
+    /** Whether a place that becomes free in a full slot ends the pause: more of the slot may be due. */
+    readonly refillsAtOnce: boolean;
+    readonly failureMessage: string;
+  };
+
+export type SlotSweep = {
+  /** Starts no more checks, and waits for those that run. */
+  stop(): Promise<void>;
+};
+
+export function startSlotSweep<R extends { readonly slotId: string }>(
+  options: SlotSweepOptions<R>,
+): SlotSweep {
+  const { clock, logger, task, concurrency, intervalMs, reservationMs } = options;
+  const checks = new Set<Promise<void>>();
+  const running = new Map<string, number>();
+  const stopping = new AbortController();
+  let wake = (): void => {};
+
+  const start = (reserved: R): void => {
+    const { slotId } = reserved;
+    running.set(slotId, (running.get(slotId) ?? 0) + 1);
+    const check = options.check(reserved, stopping.signal).finally(() => {
+      checks.delete(check);
+      const left = (running.get(slotId) ?? 1) - 1;
+      if (left === 0) running.delete(slotId);
+      else running.set(slotId, left);
+      if (options.refillsAtOnce && left === concurrency - 1) wake();
+    });
+    checks.add(check);
+  };
+
+  const run = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      const woken = Promise.withResolvers<void>();
+      wake = woken.resolve;
+      try {
+        const reservation = { now: clock(), durationMs: reservationMs, limit: concurrency, running };
+        for (const reserve of options.reserve) (await reserve(reservation)).forEach(start);
+        task.succeeded();
+      } catch (error) {
+        task.failed();
+        logger.warn({ err: error }, options.failureMessage);
+      }
+      const timer = setTimeout(wake, intervalMs);
+      if (!stopping.signal.aborted) await woken.promise;
+      clearTimeout(timer);
+    }
+  };
+  const loop = run();
+
+  return {
+    async stop() {
+      stopping.abort();
+      wake();
+      await loop;
+      await Promise.all(checks);
+    },
+  };
+}

@@ -16,16 +16,52 @@ const SHORTEST = 3;
 export const erasePayments: ErasePersonalData = async (client, customer) => {
   const { ids, values } = await lockSessions(client, customer);
   if (ids.length === 0) return { sessions: 0, callbacks: 0 };
-  await eraseSessions(client, ids, values);
-  const callbacks = await eraseCallbacks(client, ids, values);
-  await eraseVerifications(client, ids, values);
-  await eraseRefunds(client, ids, values);
-  return { sessions: ids.length, callbacks };
+  await client.query({ name: 'erase_sessions', text: ERASE_SESSIONS, values: [ids, values] });
+  const { rows } = await client.query<{ id: string }>({
+    name: 'erase_callbacks',
+    text: ERASE_CALLBACKS,
+    values: [ids, values, DRIVERS.flatMap(({ callback }) => callback.reads)],
+  });
+  await client.query(ERASE_JOBS, [rows.map(({ id }) => id)]);
+  await client.query({ name: 'erase_verifications', text: ERASE_VERIFICATIONS, values: [ids, values] });
+  await client.query({ name: 'erase_refunds', text: ERASE_REFUNDS, values: [ids, values] });
+  return { sessions: ids.length, callbacks: rows.length };
 };
 
-/** SQL: whether a text contains one of the values in this parameter, in any case. */
-const contains = (text: string, values: string): string =>
-  `exists (select from unnest(${values}::text[]) v where position(lower(v) in lower(${text})) > 0)`;
+/** SQL: whether a text contains one of the values, in any case. */
+const contains = (text: string): string =>
+  `exists (select from unnest($2::text[]) v where position(lower(v) in lower(${text})) > 0)`;
+
+/** SQL assignment that erases a text that contains one of the values. */
+const erased = (column: string): string =>
+  `${column} = case when ${contains(column)} then '${ERASED}' else ${column} end`;
+
+// charge_session_pkey. A hash of the request could be guessed.
+const ERASE_SESSIONS = `update charge_session
+  set customer = '{}', metadata = '{}', request_hash = null, ${erased('status_reason')}, ${erased('risk_title')}
+  where id = any($1)`;
+
+// Keeps the fields that identify a payment, so that a callback can be replayed. The digest of the other
+// fields goes too: it could be guessed. callback_session_idx
+const ERASE_CALLBACKS = `update callback
+  set fields = (
+        select coalesce(jsonb_object_agg(f.key,
+          case when ${contains('f.value')} then '${ERASED}' else f.value end), '{}')
+        from jsonb_each_text(fields) f where f.key = any($3)),
+      ${erased('reason')}
+  where session_id = any($1) returning id`;
+
+// The result of a failed job contains its error.
+const ERASE_JOBS = `update job set output = null
+  where name = '${QUEUE}' and output is not null and data->>'callbackId' = any($1)`;
+
+// verification_session_idx
+const ERASE_VERIFICATIONS = `update verification set detail = '${ERASED}'
+  where session_id = any($1) and ${contains('detail')}`;
+
+// The texts of providers. The reasons and resolutions of operators stay. refund_session_idx
+const ERASE_REFUNDS = `update refund set ${erased('state_reason')}, ${erased('review_reason')}
+  where session_id = any($1) and ${contains("state_reason || ' ' || review_reason")}`;
 
 type Sessions = {
   readonly ids: readonly string[];
@@ -48,84 +84,4 @@ async function lockSessions(client: PoolClient, { id, emails, values }: ErasedCu
   const all = [...values, ...rows.flatMap(({ customer }) => Object.values(customer))];
   const long = all.filter((value) => Buffer.byteLength(value) >= SHORTEST);
   return { ids: rows.map(({ id }) => id), values: [...new Set(long)] };
-}
-
-async function eraseSessions(
-  client: PoolClient,
-  ids: readonly string[],
-  values: readonly string[],
-): Promise<void> {
-  await client.query({
-    name: 'erase_sessions',
-    // charge_session_pkey. A hash of the request could be guessed.
-    text: `update charge_session
-           set customer = '{}', metadata = '{}', request_hash = null,
-               status_reason = case when ${contains('status_reason', '$2')} then '${ERASED}'
-                 else status_reason end,
-               risk_title = case when ${contains('risk_title', '$2')} then '${ERASED}' else risk_title end
-           where id = any($1)`,
-    values: [ids, values],
-  });
-}
-
-/**
- * Keeps the fields that identify a payment, so that a callback can be replayed. The digest of the other
- * fields goes too: it could be guessed.
- */
-async function eraseCallbacks(
-  client: PoolClient,
-  ids: readonly string[],
-  values: readonly string[],
-): Promise<number> {
-  const reads = DRIVERS.flatMap(({ callback }) => callback.reads);
-  const { rows } = await client.query<{ id: string }>({
-    name: 'erase_callbacks',
-    // callback_session_idx
-    text: `update callback
-           set fields = (
-                 select coalesce(jsonb_object_agg(f.key,
-                   case when ${contains('f.value', '$3')} then '${ERASED}' else f.value end), '{}')
-                 from jsonb_each_text(fields) f where f.key = any($2)),
-               reason = case when ${contains('reason', '$3')} then '${ERASED}' else reason end
-           where session_id = any($1) returning id`,
-    values: [ids, reads, values],
-  });
-  await client.query({
-    // The result of a failed job contains its error.
-    text: `update job set output = null where name = '${QUEUE}' and output is not null
-             and data->>'callbackId' = any($1)`,
-    values: [rows.map(({ id }) => id)],
-  });
-  return rows.length;
-}
-
-async function eraseVerifications(
-  client: PoolClient,
-  ids: readonly string[],
-  values: readonly string[],
-): Promise<void> {
-  await client.query({
-    name: 'erase_verifications',
-    // verification_session_idx
-    text: `update verification set detail = '${ERASED}'
-           where session_id = any($1) and ${contains('detail', '$2')}`,
-    values: [ids, values],
-  });
-}
-
-/** Erases the texts of providers. The reasons and resolutions of operators stay. */
-async function eraseRefunds(
-  client: PoolClient,
-  ids: readonly string[],
-  values: readonly string[],
-): Promise<void> {
-  const erased = (column: string): string =>
-    `${column} = case when ${contains(column, '$2')} then '${ERASED}' else ${column} end`;
-  await client.query({
-    name: 'erase_refunds',
-    // refund_session_idx
-    text: `update refund set ${erased('state_reason')}, ${erased('review_reason')}
-           where session_id = any($1) and ${contains("state_reason || ' ' || review_reason", '$2')}`,
-    values: [ids, values],
-  });
 }

@@ -29,11 +29,16 @@ export async function resolveSession(
   if (named !== undefined && named.gateway !== callback.gateway) {
     return mismatch(named, `its session_id names a session of ${named.gateway}`);
   }
-  if (claim.paymentProof) return paidBy(await find.byProof(callback.gateway, claim.paymentProof));
+  if (claim.paymentProof) {
+    const paid = await find.byProof(callback.gateway, claim.paymentProof);
+    return resolved(paid, 'no session was paid by the payment it names');
+  }
   const byTransaction = await findByTransaction(find, callback.gateway, claim, named);
   const session = named ?? byTransaction;
   const byPayment = await findByPayment(find, callback.gateway, claim, session);
-  if (session === undefined) return resolved(byPayment);
+  if (session === undefined) {
+    return resolved(byPayment, 'no session has the session_id, transaction or payment id it names');
+  }
   if (byTransaction !== undefined && byTransaction.id !== session.id) {
     return mismatch(session, 'its session_id and its transaction id name different sessions');
   }
@@ -73,16 +78,8 @@ async function findByPayment(
   return found?.providerPaymentId === id ? found : find.byPayment(gateway, id);
 }
 
-function paidBy(session: StoredSession | undefined): Resolution {
-  return session === undefined
-    ? { kind: 'unresolved', reason: 'no session was paid by the payment it names' }
-    : { kind: 'session', session };
-}
-
-function resolved(session: StoredSession | undefined): Resolution {
-  return session === undefined
-    ? { kind: 'unresolved', reason: 'no session has the session_id, transaction or payment id it names' }
-    : { kind: 'session', session };
+function resolved(session: StoredSession | undefined, reason: string): Resolution {
+  return session === undefined ? { kind: 'unresolved', reason } : { kind: 'session', session };
 }
 
 function mismatch({ id: sessionId }: StoredSession, reason: string): Resolution {

@@ -39,8 +39,7 @@ export type FindDuplicatesOptions = Shared & {
 export function createFindDuplicates(options: FindDuplicatesOptions): FindDuplicates {
   return async (sessionId, waitMs = 0) => {
     const work = (lease: VerificationLease) => check(options, lease);
-    const alreadyDone = async () => undefined;
-    return (await options.leases.run(sessionId, { work, waitMs, alreadyDone })) ?? { kind: 'busy' };
+    return (await options.leases.run(sessionId, { work, waitMs })) ?? { kind: 'busy' };
   };
 }
 

@@ -37,17 +37,13 @@ export type SyncRefunds = {
 };
 
 export function createSyncRefunds(options: SyncOptions): SyncRefunds {
-  const run = async (
-    sessionId: string,
-    waitMs: number,
-    work: (lease: VerificationLease) => Promise<RefundSync>,
-  ): Promise<RefundSync> => {
-    const alreadyDone = async () => undefined;
-    return (await options.leases.run(sessionId, { work, waitMs, alreadyDone })) ?? { kind: 'busy' };
+  const run = async (sessionId: string, waitMs: number, findsAll: boolean): Promise<RefundSync> => {
+    const work = (lease: VerificationLease) => syncUnderLease(options, lease, findsAll);
+    return (await options.leases.run(sessionId, { work, waitMs })) ?? { kind: 'busy' };
   };
   return {
-    sync: (sessionId, waitMs = 0) => run(sessionId, waitMs, (lease) => syncUnderLease(options, lease, true)),
-    request: (sessionId, waitMs) => run(sessionId, waitMs, (lease) => syncUnderLease(options, lease, false)),
+    sync: (sessionId, waitMs = 0) => run(sessionId, waitMs, true),
+    request: (sessionId, waitMs) => run(sessionId, waitMs, false),
   };
 }
 

@@ -1,6 +1,6 @@
 // Reads charge sessions for callbacks and settlements, with one prepared statement each, and notifies
 // watchers on every hub when the status of a session changes.
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import type { Client, Pool, PoolClient, QueryConfig } from 'pg';
 import { type DatabaseAddress, directAddress } from '../../storage/connection/database-address.ts';
 import { dedicatedClient } from '../../storage/connection/dedicated-client.ts';
@@ -218,19 +218,9 @@ export function createSessionEvents({ pool, address, onError }: SessionEventsOpt
       if (!canListen) changes.emit(sessionId);
     },
 
-    next(sessionId, signal) {
-      return new Promise((resolve) => {
-        const done = (): void => {
-          clearTimeout(poll);
-          changes.off(sessionId, done);
-          signal.removeEventListener('abort', done);
-          resolve();
-        };
-        const poll = setTimeout(done, canListen ? POLL_MS : POLL_WITHOUT_LISTEN_MS);
-        changes.once(sessionId, done);
-        signal.addEventListener('abort', done, { once: true });
-        if (signal.aborted) done();
-      });
+    async next(sessionId, signal) {
+      const polled = AbortSignal.timeout(canListen ? POLL_MS : POLL_WITHOUT_LISTEN_MS);
+      await once(changes, sessionId, { signal: AbortSignal.any([signal, polled]) }).catch(() => {});
     },
 
     async close() {

@@ -134,11 +134,6 @@ async function readReplays(
            where nth <= ${MAX_REPLAYS} order by id`,
     values: [[...idOf.keys()]],
   });
-  return group(rows, ({ subject, atMs }) => [idOf.get(subject) ?? '', new Date(atMs)]);
-}
-
-function group<T, V>(items: readonly T[], entryOf: (item: T) => readonly [string, V]): Map<string, V[]> {
-  const groups = new Map<string, V[]>();
-  for (const [key, value] of items.map(entryOf)) groups.set(key, [...(groups.get(key) ?? []), value]);
-  return groups;
+  const replays = Map.groupBy(rows, ({ subject }) => idOf.get(subject) ?? '');
+  return new Map(Array.from(replays, ([id, times]) => [id, times.map(({ atMs }) => new Date(atMs))]));
 }

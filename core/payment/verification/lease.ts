@@ -22,9 +22,10 @@ export type VerificationLeases = {
 
 export type VerificationTask<T> = {
   readonly work: (lease: VerificationLease) => Promise<T>;
-  readonly waitMs: number;
+  /** Milliseconds to wait for the lease. Default: 0. */
+  readonly waitMs?: number;
   /** Called while the lease is taken. A result ends the wait, because another holder has done the work. */
-  readonly alreadyDone: () => Promise<T | undefined>;
+  readonly alreadyDone?: () => Promise<T | undefined>;
   /** The lease, if the caller already has it. */
   readonly taken?: TakenVerificationLease | undefined;
   /** Whether the lease counts towards the rate limit of callbacks and waits for it. */
@@ -97,14 +98,14 @@ export function createVerificationLeases({ pool, leaseMs }: LeaseOptions): Verif
   };
 
   const acquire = async <T>(sessionId: string, task: VerificationTask<T>): Promise<Acquired<T>> => {
-    const { waitMs, alreadyDone, rateLimited = false } = task;
+    const { waitMs = 0, alreadyDone, rateLimited = false } = task;
     const holder = newUuid();
     const waitUntil = performance.now() + waitMs;
     for (let isFirstTry = true; ; isFirstTry = false) {
       const requestedAt = performance.now();
       const session = await take({ sessionId, holder, rateLimited }, isFirstTry);
       if (session !== undefined) return { lease: { holder, session, requestedAt } };
-      const result = await alreadyDone();
+      const result = await alreadyDone?.();
       if (result !== undefined || performance.now() >= waitUntil) return { result };
       if (waiters.count(sessionId) >= MAX_WAITING) return { result: undefined };
       await waiters.pause(sessionId);

@@ -9,7 +9,7 @@ import { createDuplicates } from './duplicates/admin.ts';
 import { createAuditFees } from './fees/audit.ts';
 import { createFeeBacktest } from './fees/backtest.ts';
 import { createFitFeeRule } from './fees/fit-rule.ts';
-import { createFeePreview } from './fees/preview.ts';
+import { computeFees } from './fees/rules.ts';
 import { createFeeRules, type FeeAuthor } from './fees/versions.ts';
 import {
   callbackStateFromProto,
@@ -27,17 +27,19 @@ import {
   verificationToProto,
 } from './messages.ts';
 import { DRIVERS } from './providers/registry.ts';
+import { checkAmount } from './sessions/charge-amount.ts';
 import { createSessions } from './sessions/queries.ts';
 import { type ShowSessions, showSession } from './sessions/show.ts';
 import { createReleaseSession, type ReleaseOptions } from './settlement/release-session.ts';
-import { createSlots, type SlotsOptions } from './slots/admin.ts';
+import type { AdminShared } from './shared.ts';
+import { createSlots } from './slots/admin.ts';
 import type { Providers } from './slots/provider-access.ts';
 import { createReencryptSecrets, type ReencryptOptions } from './slots/reseal-credentials.ts';
 import { createTestSlot } from './slots/test-connection.ts';
 import { createSummarizeUsage } from './usage/days.ts';
 import { createUsage } from './usage/queries.ts';
 
-export type PaymentAdminServiceOptions = SlotsOptions &
+export type PaymentAdminServiceOptions = AdminShared &
   Omit<ReplayOptions, 'callbacks'> &
   ReleaseOptions &
   ReencryptOptions & { readonly providers: Providers; readonly showSessions: ShowSessions };
@@ -50,7 +52,6 @@ export function createPaymentAdminService(
   const slots = createSlots(options);
   const testSlot = createTestSlot(slots, options.providers);
   const feeRules = createFeeRules(options);
-  const previewFees = createFeePreview(options);
   const backtestFees = createFeeBacktest(options);
   const fitFeeRule = createFitFeeRule(options);
   const auditFees = createAuditFees(db);
@@ -111,8 +112,12 @@ export function createPaymentAdminService(
     },
 
     async previewFees({ slot, amount }) {
+      const { id: slotId, gateway } = await slots.get(slot);
       const [minor, currency] = [amount?.minorUnits ?? 0n, amount?.currency ?? ''];
-      const { lines, totalMinor } = await previewFees(slot, { minor, currency });
+      checkAmount({ minor, currency });
+      // As if the payment were settled now.
+      const payment = { gateway, slotId, amount: { minor, currency }, at: options.clock() };
+      const { lines, totalMinor } = await computeFees(db.pool, payment);
       return {
         fees: lines.map((line) => feeLineToProto(line, currency)),
         feeTotal: moneyToProto({ minor: totalMinor, currency }),

@@ -7,8 +7,7 @@ import { RefundSchema as RefundMessage } from '../../gen/hub/payment/v1/refund_p
 import { type ObjectReaders, showObject } from '../event/read-objects.ts';
 import type { Database } from '../storage/database.ts';
 import { CallbackSchema, ChargeSessionSchema, RefundSchema } from './entities.ts';
-import { callbackToProto } from './messages.ts';
-import { refundToProto } from './refunds/messages.ts';
+import { callbackToProto, refundToProto } from './messages.ts';
 import type { ShowSessions } from './sessions/show.ts';
 import { traceCallbacks } from './settlement/status-history.ts';
 

@@ -21,11 +21,15 @@ import {
   type UsageLogSchema,
   type VerificationSchema,
 } from '../../gen/hub/payment/v1/payment_pb.ts';
+import type { RefundSchema, RefundState } from '../../gen/hub/payment/v1/refund_pb.ts';
 import {
   CALLBACK_STATES,
   CHARGE_STATUSES,
   FEE_RULE_STATES,
   nameOf,
+  REFUND_KINDS,
+  REFUND_ORIGINS,
+  REFUND_STATES,
   USAGE_KINDS,
 } from '../../lib/presentation/enum-names.ts';
 import { formatId } from '../ids.ts';
@@ -39,6 +43,8 @@ import type {
   Environment,
   FeeLine,
   FeeRule,
+  Refund,
+  RefundStateName,
   Slot,
   Verification,
 } from './entities.ts';
@@ -209,6 +215,29 @@ export function duplicateToProto(
   };
 }
 
+/** Requires a populated slot. */
+export function refundToProto(refund: Refund): MessageInitShape<typeof RefundSchema> {
+  const { amountMinor, currency, finishedAt, reviewedAt } = refund;
+  return {
+    refundId: formatId('rfd', refund.id),
+    sessionId: formatId('chs', refund.session.id),
+    slot: refund.slot.name,
+    gateway: refund.gateway,
+    kind: REFUND_KINDS[refund.kind],
+    origin: REFUND_ORIGINS[refund.origin],
+    amount: moneyToProto({ minor: amountMinor, currency }),
+    reason: refund.reason,
+    state: REFUND_STATES[refund.state],
+    stateReason: refund.stateReason,
+    gatewayRefundId: refund.gatewayRefundId ?? '',
+    createdAt: timestampFromDate(refund.createdAt),
+    ...(finishedAt && { finishedAt: timestampFromDate(finishedAt) }),
+    reviewReason: refund.reviewReason,
+    ...(reviewedAt && { reviewedAt: timestampFromDate(reviewedAt) }),
+    resolution: refund.resolution,
+  };
+}
+
 export function feeLineToProto(
   { rule, ruleVersion, amountMinor }: Pick<FeeLine, 'rule' | 'ruleVersion' | 'amountMinor'>,
   currency: string,
@@ -286,6 +315,11 @@ export function environmentFromProto(environment: SlotEnvironment): Environment 
 /** UNSPECIFIED becomes undefined. */
 export function chargeStatusFromProto(status: ChargeStatus): ChargeStatusName | undefined {
   return nameOf(CHARGE_STATUSES, status);
+}
+
+/** UNSPECIFIED becomes undefined. */
+export function refundStateFromProto(state: RefundState): RefundStateName | undefined {
+  return nameOf(REFUND_STATES, state);
 }
 
 /** UNSPECIFIED becomes undefined. */

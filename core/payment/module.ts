@@ -1,9 +1,4 @@
 // The payment module: callbacks, sessions, verification, settlement, slots, fees and usage.
-import type { PoolClient } from 'pg';
-import type { FindOwner } from '../access/scope.ts';
-import type { ErasePersonalData } from '../customer/erase-customer.ts';
-import type { ObjectReaders } from '../event/read-objects.ts';
-import type { ServiceEntry } from '../service-implementation.ts';
 import type { Figures } from '../storage/database-metrics.ts';
 import { backlogMetrics } from './backlog-metrics.ts';
 import { checkNoneUnprocessed } from './callbacks/prune-guard.ts';
@@ -13,8 +8,6 @@ import { createPaymentMetrics } from './metrics.ts';
 import type { PaymentModuleOptions } from './options.ts';
 import { DRIVERS } from './providers/registry.ts';
 import { refundTableMetrics } from './refunds/table-metrics.ts';
-import type { createCreateSession } from './sessions/create.ts';
-import type { createSessions } from './sessions/queries.ts';
 import { createShowSessions } from './sessions/show.ts';
 import { createFindSlot } from './slots/scope-lookup.ts';
 import { wireCallbacks } from './wire-callbacks.ts';
@@ -23,27 +16,12 @@ import { wireServices } from './wire-services.ts';
 import { wireSweep } from './wire-sweep.ts';
 import { wireVerification } from './wire-verification.ts';
 
-export type PaymentModule = {
-  readonly services: readonly ServiceEntry[];
-  readonly createSession: ReturnType<typeof createCreateSession>;
-  readonly sessions: ReturnType<typeof createSessions>;
-  readonly findSlot: Pick<
-    FindOwner,
-    'slot' | 'chargeSession' | 'callback' | 'duplicatePayment' | 'refund' | 'feeRule'
-  >;
-  /** Keeps months with unprocessed callbacks from being pruned. */
-  readonly pruneGuard: { check(client: PoolClient, floor: string): Promise<void> };
-  readonly erasePersonalData: ErasePersonalData;
-  readonly figures: Figures;
-  readonly eventReaders: Pick<ObjectReaders, 'session' | 'refund' | 'callback'>;
-  /** Finishes the work in progress and stops the workers. */
-  close(): Promise<void>;
-};
+export type PaymentModule = Awaited<ReturnType<typeof createPaymentModule>>;
 
 /** A callback in the journal gets a job within a second, and is processed within another. */
 const STRAY_GRACE_MS = 2_000;
 
-export async function createPaymentModule(options: PaymentModuleOptions): Promise<PaymentModule> {
+export async function createPaymentModule(options: PaymentModuleOptions) {
   const { config, db, clock, logger, metrics } = options;
   const { pool } = db;
   const gateways = DRIVERS.map(({ gateway }) => gateway);
@@ -75,6 +53,7 @@ export async function createPaymentModule(options: PaymentModuleOptions): Promis
     ...services,
     services: [...services.services, ...refundServices],
     findSlot: createFindSlot(pool),
+    /** Keeps months with unprocessed callbacks from being pruned. */
     pruneGuard: { check: checkNoneUnprocessed },
     erasePersonalData: erasePayments,
     eventReaders: createPaymentReaders(db, showSessions),
@@ -82,6 +61,7 @@ export async function createPaymentModule(options: PaymentModuleOptions): Promis
       backlogMetrics({ clock, strayAfterMs: inlineMs + STRAY_GRACE_MS, onSlot: paymentMetrics.addSlot }),
       refundTableMetrics,
     ),
+    /** Finishes the work in progress and stops the workers. */
     close: () => resources.disposeAsync(),
   };
 }

@@ -17,12 +17,12 @@ import {
   chargeStatusFromProto,
   duplicateToProto,
   readPeriod,
+  refundToProto,
   statusChangeToProto,
   usageLogToProto,
   verificationToProto,
 } from './messages.ts';
 import { driverOf } from './providers/registry.ts';
-import { refundToProto } from './refunds/messages.ts';
 import type { PurchaseRequest, Sales } from './sales.ts';
 import type { createCreateSession } from './sessions/create.ts';
 import { createSessions } from './sessions/queries.ts';

@@ -1,6 +1,6 @@
 // Wires the requests for refunds, and the sweep that checks their states.
 import { RefundService } from '../../gen/hub/payment/v1/refund_service_pb.ts';
-import { type ServiceEntry, serve } from '../service-implementation.ts';
+import { serve } from '../service-implementation.ts';
 import type { PaymentContext } from './options.ts';
 import { createRefunds } from './refunds/admin.ts';
 import { createCreateRefund } from './refunds/create-refund.ts';
@@ -39,10 +39,7 @@ export function wireRefunds(context: PaymentContext, verification: Verification)
     reservationMs: leaseMs,
   });
   undo.defer(() => sweep.stop());
-  const service = createRefundService({
-    createRefund: createCreateRefund({ ...shared, syncRefunds, busyWaitMs: config.providerTimeoutMs }),
-    refunds: createRefunds({ db, clock }),
-  });
-  const services: readonly ServiceEntry[] = [serve(RefundService, service)];
-  return { refundCallbacks, syncRefunds, refundServices: services };
+  const createRefund = createCreateRefund({ ...shared, syncRefunds, busyWaitMs: config.providerTimeoutMs });
+  const service = createRefundService(createRefund, createRefunds({ db, clock }));
+  return { refundCallbacks, syncRefunds, refundServices: [serve(RefundService, service)] };
 }

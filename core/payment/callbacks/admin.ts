@@ -2,7 +2,6 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { HubError } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
-import type { Database } from '../../storage/database.ts';
 import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
 import {
   type Callback,
@@ -11,9 +10,9 @@ import {
   type Verification,
   VerificationSchema,
 } from '../entities.ts';
-import type { PaymentDriver } from '../providers/driver.ts';
 import { findSession } from '../sessions/queries.ts';
 import { type TracedCallback, traceCallbacks } from '../settlement/status-history.ts';
+import type { AdminShared } from '../shared.ts';
 
 export type CallbackFilter = {
   readonly state: CallbackStateName | undefined;
@@ -21,15 +20,10 @@ export type CallbackFilter = {
   readonly sessionId: string | undefined;
 };
 
-export type CallbacksOptions = {
-  readonly db: Database;
-  readonly driverOf: (gateway: string) => PaymentDriver;
-};
-
 /** The latest verifications of a callback that are shown. */
 const MAX_VERIFICATIONS = 200;
 
-export function createCallbacks({ db, driverOf }: CallbacksOptions) {
+export function createCallbacks({ db, driverOf }: Pick<AdminShared, 'db' | 'driverOf'>) {
   const trace = async (callback: Callback): Promise<TracedCallback> => {
     const [traced] = await traceCallbacks(db.pool, [callback]);
     return traced ?? { callback, replayedAt: [], sessionStatus: undefined };

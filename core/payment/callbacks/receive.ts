@@ -3,7 +3,7 @@ import { tagCallback } from '../../../lib/tracing/callback-spans.ts';
 import { isTracing } from '../../../lib/tracing/spans.ts';
 import { HubError } from '../../errors.ts';
 import { formatId } from '../../ids.ts';
-import { type CallbackClaim, CallbackMalformed, type PaymentDriver } from '../providers/driver.ts';
+import { CallbackMalformed, type PaymentDriver } from '../providers/driver.ts';
 import { driverOf, keptFields, mayBePaid, parseClaim, SLOT_FIELD } from '../providers/registry.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import { withSessionId } from '../sessions/return-url.ts';
@@ -92,8 +92,7 @@ export function createReceiveCallback(options: ReceiveOptions): ReceiveCallback 
       if (method !== allow) {
         throw new HubError('method_not_allowed', `${gateway} sends its callbacks by ${allow}`, { allow });
       }
-      const { sessionId, fields, slot } = await open(openSigned, driver, request);
-      const claim = parse(driver, fields);
+      const { sessionId, fields, slot, claim } = await read(openSigned, driver, request);
       const received = {
         gateway,
         claimedSessionId: sessionId,
@@ -142,33 +141,19 @@ function browserReturn(session: StoredSession | undefined): Partial<CallbackResp
   return session?.hasPurchase ? { orderSessionId: formatId('chs', session.id) } : {};
 }
 
+/** Opens the body if the gateway signs it, and parses the claim. @throws HubError `callback_malformed` */
+async function read(openSigned: OpenSigned, driver: PaymentDriver, request: CallbackRequest) {
+  const { gateway, callback } = driver;
+  try {
+    const opened: Opened = callback.signed ? await openSigned(gateway, callback.signed, request) : request;
+    return { ...opened, claim: parseClaim(driver, opened.fields) };
+  } catch (error) {
+    if (!(error instanceof CallbackMalformed)) throw error;
+    throw new HubError('callback_malformed', error.message, { field: error.field });
+  }
+}
+
 type Opened = Pick<CallbackRequest, 'sessionId' | 'fields'> & { readonly slot?: string };
-
-async function open(
-  openSigned: OpenSigned,
-  driver: PaymentDriver,
-  request: CallbackRequest,
-): Promise<Opened> {
-  if (driver.callback.signed === undefined) return request;
-  try {
-    return await openSigned(driver.gateway, driver.callback.signed, request);
-  } catch (error) {
-    throw asMalformed(error);
-  }
-}
-
-function parse(driver: PaymentDriver, fields: CallbackRequest['fields']): CallbackClaim {
-  try {
-    return parseClaim(driver, fields);
-  } catch (error) {
-    throw asMalformed(error);
-  }
-}
-
-function asMalformed(error: unknown): unknown {
-  if (!(error instanceof CallbackMalformed)) return error;
-  return new HubError('callback_malformed', error.message, { field: error.field });
-}
 
 /** Resolves when `work` is done or the time is up. */
 function within(work: Promise<void>, ms: number): Promise<void> {

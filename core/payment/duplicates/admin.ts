@@ -2,12 +2,11 @@
 import { type FilterQuery, LockMode } from '@mikro-orm/postgresql';
 import type { Actor } from '../../access/caller.ts';
 import { recordChange } from '../../audit/record.ts';
-import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
-import type { Database } from '../../storage/database.ts';
 import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
 import { type DuplicatePayment, DuplicatePaymentSchema } from '../entities.ts';
+import type { AdminShared } from '../shared.ts';
 import { findSlot } from '../slots/admin.ts';
 
 export type DuplicateFilter = {
@@ -16,9 +15,7 @@ export type DuplicateFilter = {
   readonly includeResolved: boolean;
 };
 
-export type DuplicatesOptions = { readonly db: Database; readonly clock: Clock };
-
-export function createDuplicates({ db, clock }: DuplicatesOptions) {
+export function createDuplicates({ db, clock }: Pick<AdminShared, 'db' | 'clock'>) {
   return {
     /**
      * Newest first (duplicate_payment_open_idx, duplicate_payment_slot_idx).

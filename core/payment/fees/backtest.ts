@@ -1,8 +1,7 @@
 // Computes what a new fee rule would have charged for the payments of a past period.
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Database } from '../../storage/database.ts';
 import { FeeRuleSchema } from '../entities.ts';
-import type { PaymentDriver } from '../providers/driver.ts';
+import type { AdminShared } from '../shared.ts';
 import type { Period } from '../usage/sums.ts';
 import { type FeeBacktest, type Part, sumParts } from './backtest-sums.ts';
 import { type FeeRuleFacts, matchRules, readRulesOf } from './rules.ts';
@@ -11,19 +10,13 @@ import { checkPeriod, checkTerms, type FeeTerms } from './terms.ts';
 /** `ruleIsNew`: no version of a rule with this name exists for the same payments. */
 export type FeeBacktests = { readonly currencies: FeeBacktest[]; readonly ruleIsNew: boolean };
 
-export type FeeBacktestOptions = {
-  readonly db: Database;
-  /** @throws HubError `gateway_unknown` */
-  readonly driverOf: (gateway: string) => PaymentDriver;
-};
-
 /**
  * Matches payments as settlement would have if the rule had been added before the period, open-ended and as
  * the newest version. A more specific or temporary rule of its name therefore keeps its payments. Reversed
  * payments count, because their fees were charged. A payment that stands again after its reversal counts
  * once, as it was charged.
  */
-export function createFeeBacktest({ db, driverOf }: FeeBacktestOptions) {
+export function createFeeBacktest({ db, driverOf }: Pick<AdminShared, 'db' | 'driverOf'>) {
   /**
    * @param isLimited Whether the caller has a limited token, which would add the rule.
    * @throws HubError `fee_rule_invalid`, `gateway_unknown`, `slot_unknown`

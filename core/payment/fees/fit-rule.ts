@@ -1,9 +1,8 @@
 // Proposes the fee rule that fits what providers took in a past period.
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { FeeFitSchema } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
-import type { Database } from '../../storage/database.ts';
 import { formulaToProto } from '../messages.ts';
-import type { PaymentDriver } from '../providers/driver.ts';
+import type { AdminShared } from '../shared.ts';
 import { type Period, querySums } from '../usage/sums.ts';
 import { type FeeObservation, fitFee } from './fit-formula.ts';
 import { checkPeriod, checkTerms, type FeeTerms } from './terms.ts';
@@ -14,17 +13,11 @@ export type FitFeeRule = (
   period: Period,
 ) => Promise<MessageInitShape<typeof FeeFitSchema>[]>;
 
-export type FitFeeRuleOptions = {
-  readonly db: Database;
-  /** @throws HubError `gateway_unknown` */
-  readonly driverOf: (gateway: string) => PaymentDriver;
-};
-
 /** Maximum number of observations of a currency. Takes a random sample of more. */
 const MAX_OBSERVATIONS = 5_000;
 
 /** Uses the name and the scope of `terms`, and ignores its rates. */
-export function createFitFeeRule({ db, driverOf }: FitFeeRuleOptions): FitFeeRule {
+export function createFitFeeRule({ db, driverOf }: Pick<AdminShared, 'db' | 'driverOf'>): FitFeeRule {
   /** @throws HubError `fee_rule_invalid`, `gateway_unknown`, `slot_unknown` */
   return async (terms, period) => {
     const { from, to } = checkPeriod(period);

@@ -2,22 +2,13 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor } from '../../access/caller.ts';
 import { recordChange } from '../../audit/record.ts';
-import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { formatId, newUuid, parseId } from '../../ids.ts';
-import type { Database } from '../../storage/database.ts';
 import { type FeeRule, FeeRuleSchema } from '../entities.ts';
-import type { PaymentDriver } from '../providers/driver.ts';
+import type { AdminShared } from '../shared.ts';
 import { findSlot } from '../slots/admin.ts';
 import { type FeeRuleFacts, type FeeRuleStateName, matchRules, stateOf, typicalOf } from './rules.ts';
 import { checkTerms, type FeeTerms, feeRuleInvalid } from './terms.ts';
-
-export type FeeRulesOptions = {
-  readonly db: Database;
-  readonly clock: Clock;
-  /** @throws HubError `gateway_unknown` */
-  readonly driverOf: (gateway: string) => PaymentDriver;
-};
 
 /** The period of a version. Default: from now on, without end. */
 export type FeePeriod = { readonly validFrom: Date | undefined; readonly validTo: Date | undefined };
@@ -33,7 +24,7 @@ const MAX_RULES = 500;
 const MAX_ENDED_LISTED = 1_000;
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
-export function createFeeRules({ db, clock, driverOf }: FeeRulesOptions) {
+export function createFeeRules({ db, clock, driverOf }: Omit<AdminShared, 'sealer'>) {
   return {
     /**
      * Adds a rule, or the next version of the one with the same name, gateway, slot and currency. An

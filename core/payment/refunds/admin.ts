@@ -2,13 +2,12 @@
 import { type FilterQuery, LockMode } from '@mikro-orm/postgresql';
 import type { Actor } from '../../access/caller.ts';
 import { recordChange } from '../../audit/record.ts';
-import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
-import type { Database } from '../../storage/database.ts';
 import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
 import { type Refund, RefundSchema, type RefundStateName } from '../entities.ts';
 import { findSession } from '../sessions/queries.ts';
+import type { AdminShared } from '../shared.ts';
 import { findSlot } from '../slots/admin.ts';
 
 export type RefundFilter = {
@@ -19,7 +18,7 @@ export type RefundFilter = {
   readonly needsReview: boolean;
 };
 
-export function createRefunds({ db, clock }: { readonly db: Database; readonly clock: Clock }) {
+export function createRefunds({ db, clock }: Pick<AdminShared, 'db' | 'clock'>) {
   return {
     /** @throws HubError `refund_unknown` */
     async get(refundId: string): Promise<Refund> {
@@ -63,9 +62,7 @@ export function createRefunds({ db, clock }: { readonly db: Database; readonly c
           refundUnknown();
         await em.populate(refund, ['slot']);
         if (refund.reviewReason === '') {
-          throw new HubError('refund_not_in_review', 'this refund needs no review', {
-            field: 'refundId',
-          });
+          throw new HubError('refund_not_in_review', 'this refund needs no review', { field: 'refundId' });
         }
         if (refund.reviewedAt != null) return { refund, unchanged: true };
         refund.reviewedAt = clock();

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { PoolClient } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
-import { HubError } from '../../errors.ts';
+import { HubError, type HubErrorCode } from '../../errors.ts';
 import { recordEvent } from '../../event/outbox.ts';
 import { formatId, newUuid, parseId } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
@@ -86,45 +86,30 @@ async function refundAmount(
   requested: Money | undefined,
 ): Promise<Money> {
   const { status, gateway, amount: paid, refundedMinor } = session;
+  const refuse = (code: HubErrorCode, message: string, field = 'amount') =>
+    new HubError(code, message, { field });
   if (status !== 'success') {
-    throw new HubError(
-      'session_not_refundable',
-      `only a paid session can be refunded: the status of this one is ${status}`,
-      {
-        field: 'sessionId',
-      },
-    );
+    const message = `only a paid session can be refunded: the status of this one is ${status}`;
+    throw refuse('session_not_refundable', message, 'sessionId');
   }
   if (driverOf(gateway).refunds === undefined) {
-    throw new HubError(
-      'refund_not_supported',
-      `the hub cannot refund payments of ${gateway}: refund it at the provider`,
-      {
-        field: 'sessionId',
-      },
-    );
+    const message = `the hub cannot refund payments of ${gateway}: refund it at the provider`;
+    throw refuse('refund_not_supported', message, 'sessionId');
   }
   if (requested !== undefined && requested.currency !== paid.currency) {
-    throw new HubError(
-      'amount_invalid',
-      `the payment is in ${paid.currency}: refund it in ${paid.currency}`,
-      {
-        field: 'amount',
-      },
-    );
+    const message = `the payment is in ${paid.currency}: refund it in ${paid.currency}`;
+    throw refuse('amount_invalid', message);
   }
   const pendingMinor = await sumPendingRefunds(client, session.id);
   const leftMinor = paid.minor - refundedMinor - pendingMinor;
   const minor = requested?.minor ?? leftMinor;
   if (requested !== undefined && minor <= 0n) {
-    throw new HubError('amount_invalid', 'the amount must be more than 0', { field: 'amount' });
+    throw refuse('amount_invalid', 'the amount must be more than 0');
   }
   if (minor > 0n && minor <= leftMinor) return { ...paid, minor };
   const pending = pendingMinor > 0n ? ` (${formatMoney({ ...paid, minor: pendingMinor })} is pending)` : '';
   const left = leftMinor > 0n ? formatMoney({ ...paid, minor: leftMinor }) : 'nothing';
-  throw new HubError('refund_exceeds_payment', `${left} is left of the ${formatMoney(paid)} paid${pending}`, {
-    field: 'amount',
-  });
+  throw refuse('refund_exceeds_payment', `${left} is left of the ${formatMoney(paid)} paid${pending}`);
 }
 
 /** @throws HubError `idempotency_key_reused` */

@@ -3,19 +3,14 @@ import type { ServiceImpl } from '@connectrpc/connect';
 import type { RefundService } from '../../../gen/hub/payment/v1/refund_service_pb.ts';
 import { actorOf } from '../../access/caller.ts';
 import { formatId } from '../../ids.ts';
+import { refundStateFromProto, refundToProto } from '../messages.ts';
 import type { createRefunds } from './admin.ts';
 import type { CreateRefund } from './create-refund.ts';
-import { refundStateFromProto, refundToProto } from './messages.ts';
 
-export type RefundServiceOptions = {
-  readonly createRefund: CreateRefund;
-  readonly refunds: ReturnType<typeof createRefunds>;
-};
-
-export function createRefundService({
-  createRefund,
-  refunds,
-}: RefundServiceOptions): ServiceImpl<typeof RefundService> {
+export function createRefundService(
+  createRefund: CreateRefund,
+  refunds: ReturnType<typeof createRefunds>,
+): ServiceImpl<typeof RefundService> {
   return {
     async createRefund({ sessionId, amount, reason, idempotencyKey }, context) {
       const parameters = {

@@ -53,8 +53,7 @@ export type SessionDetails = {
 };
 
 /** A session hardly ever has two. */
-const MAX_DUPLICATES = 100;
-const MAX_REFUNDS = 100;
+const MAX_OF_SESSION = 100;
 const FIRST_PAGE: PageRequest = { pageSize: 0, pageToken: '' };
 
 export function createSessions(db: Database) {
@@ -117,18 +116,10 @@ export function createSessions(db: Database) {
       const callbackCounts = await countCallbacks(db.pool, session.id);
       const verifications = await readVerifications(em, session, FIRST_PAGE);
       const usageLogs = await readSessionUsage(em, session.id);
-      // duplicate_payment_session_idx
-      const duplicates = await em.find(
-        DuplicatePaymentSchema,
-        { session },
-        { orderBy: { id: 'asc' }, populate: ['slot'], limit: MAX_DUPLICATES },
-      );
-      // refund_session_idx
-      const refunds = await em.find(
-        RefundSchema,
-        { session },
-        { orderBy: { id: 'asc' }, populate: ['slot'], limit: MAX_REFUNDS },
-      );
+      // duplicate_payment_session_idx, refund_session_idx
+      const first = { orderBy: { id: 'asc' }, populate: ['slot'], limit: MAX_OF_SESSION } as const;
+      const duplicates = await em.find(DuplicatePaymentSchema, { session }, first);
+      const refunds = await em.find(RefundSchema, { session }, first);
       return { session, statusChanges, callbackCounts, verifications, usageLogs, duplicates, refunds };
     },
 

@@ -3,14 +3,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { type EntityManager, LockMode, UniqueConstraintViolationException } from '@mikro-orm/postgresql';
 import type { Actor } from '../../access/caller.ts';
 import { recordChange } from '../../audit/record.ts';
-import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { formatId, newUuid } from '../../ids.ts';
 import { isResourceName } from '../../resource-name.ts';
-import type { Database } from '../../storage/database.ts';
-import type { Sealer } from '../../storage/secrets/sealing.ts';
 import { type Environment, ProviderTokenSchema, type Slot, SlotSchema } from '../entities.ts';
-import type { PaymentDriver } from '../providers/driver.ts';
+import type { AdminShared } from '../shared.ts';
 import { type Credentials, sealCredentials, withDefaults } from './provider-access.ts';
 import { checkBaseUrl, checkCredentials, checkOptions, checkReturnOrigins } from './settings.ts';
 
@@ -35,19 +32,11 @@ export type SlotChanges = Pick<NewSlot, 'options'> & {
 /** A slot after a request; `unchanged` if it was so already. */
 export type ChangedSlot = { readonly slot: Slot; readonly unchanged: boolean };
 
-export type SlotsOptions = {
-  readonly db: Database;
-  readonly sealer: Sealer;
-  readonly clock: Clock;
-  /** @throws HubError `gateway_unknown` */
-  readonly driverOf: (gateway: string) => PaymentDriver;
-};
-
 /** Slots are listed without pages, and each has its own metrics. */
 const MAX_SLOTS = 1_000;
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
-export function createSlots({ db, sealer, clock, driverOf }: SlotsOptions) {
+export function createSlots({ db, sealer, clock, driverOf }: AdminShared) {
   /** Changes a slot under its lock. */
   const change = <T>(name: string, work: (em: EntityManager, slot: Slot) => Promise<T> | T): Promise<T> =>
     db.em().transactional(async (em) => {

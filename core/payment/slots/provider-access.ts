@@ -8,7 +8,6 @@ import type { Pool as HttpPool } from 'undici';
 import { withDeadline } from '../../../lib/net/deadline.ts';
 import { failureReason } from '../../../lib/net/failure-reason.ts';
 import { failSpan, inSpan } from '../../../lib/tracing/spans.ts';
-import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { Secret } from '../../secret.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
@@ -22,6 +21,7 @@ import {
   type TokenCache,
   type VerificationStep,
 } from '../providers/driver.ts';
+import type { AdminShared } from '../shared.ts';
 import { createTokenCache } from './token-cache.ts';
 
 /** Opens a slot: its driver and its credentials. */
@@ -37,12 +37,8 @@ export type SlotAccess = Providers & {
   close(): Promise<void>;
 };
 
-export type SlotAccessOptions = {
+export type SlotAccessOptions = Omit<AdminShared, 'db'> & {
   readonly pool: Pool;
-  readonly sealer: Sealer;
-  readonly clock: Clock;
-  /** @throws HubError `gateway_unknown` */
-  readonly driverOf: (gateway: string) => PaymentDriver;
   /** The maximum of milliseconds for an exchange with a provider. Default: 30 000. */
   readonly timeoutMs?: number;
   /** Aborts all exchanges, and the waits for access tokens. */

@@ -18,6 +18,7 @@ import { mayBePaid } from '../providers/registry.ts';
 import type { FindSession } from '../sessions/find-session.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import type { Shared } from '../shared.ts';
+import { columnsOf } from '../settlement/statements.ts';
 import { countVerification, VERIFICATION_ALLOWED } from '../verification/rate-limit.ts';
 import type { ReceivedCallback } from './journaled-callbacks.ts';
 import { resolveSession } from './resolve.ts';
@@ -132,10 +133,7 @@ async function countEach(
       sessions.map(([, callbacks]) => countOf(callbacks, 'mismatch')),
       sessions.map(([, callbacks]) => callbacks.some(({ needsVerification }) => needsVerification)),
       at,
-      named.map(({ sessionId }) => sessionId),
-      named.map(({ gateway }) => gateway),
-      named.map(({ payment }) => payment ?? null),
-      named.map(({ checkout }) => checkout ?? null),
+      ...columnsOf(named, ['sessionId', 'gateway', 'payment', 'checkout']),
     ],
   });
   return rows;

@@ -6,11 +6,13 @@ import { createBatcher } from '../../storage/sql/batcher.ts';
 import { epochMs } from '../../storage/sql/epoch.ts';
 import type { Write } from '../../storage/sql/transaction.ts';
 import type { CallbackStateName } from '../entities.ts';
+import type { PaymentMetrics } from '../metrics.ts';
 import type { CallbackClaim } from '../providers/driver.ts';
 import { parseJournaledClaim } from '../providers/registry.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import type { Outcome } from '../settlement/finding.ts';
 import { type FinishedCallback, finishing } from '../settlement/statements.ts';
+import type { Shared } from '../shared.ts';
 import type { TakenVerificationLease } from '../verification/lease.ts';
 
 export type ReceivedCallback = {
@@ -123,3 +125,17 @@ export async function finishCallbacks(
   const { rowCount } = await db.query({ name: 'finish_several', ...givingUp(finishing(finished, at)) });
   return rowCount ?? 0;
 }
+
+/** Gives up callbacks of a session that waited for too long. */
+export async function giveUpCallbacks(
+  { pool, clock, metrics }: GiveUpOptions,
+  sessionId: string,
+  callbacks: readonly Pick<JournaledCallback, 'id' | 'gateway'>[],
+  reason: string,
+): Promise<void> {
+  const ids = callbacks.map(({ id }) => id);
+  await finishCallbacks(pool, ids, { state: 'dead', reason: `given up: ${reason}`, sessionId }, clock());
+  for (const { gateway } of callbacks) metrics.finished(gateway, 'dead', 1);
+}
+
+type GiveUpOptions = Pick<Shared, 'pool' | 'clock'> & { readonly metrics: Pick<PaymentMetrics, 'finished'> };

@@ -7,7 +7,7 @@ import { GIVE_UP_AFTER_MS, type RetryDelay, retryDelay } from '../retry-delay.ts
 import { readSession } from '../sessions/read-sessions.ts';
 import type { Shared } from '../shared.ts';
 import { advanceCheck } from '../verification/schedule.ts';
-import { finishCallbacks } from './journaled-callbacks.ts';
+import { giveUpCallbacks } from './journaled-callbacks.ts';
 
 export type WaitingCallback = {
   readonly id: string;
@@ -112,16 +112,7 @@ export function createWaitingCallbacks(options: Shared & RetryDelay): WaitingCal
 
     async postpone(sessionId, callbacks, reason) {
       const old = callbacks.filter((callback) => waitedMs(callback) >= GIVE_UP_AFTER_MS);
-      if (old.length > 0) {
-        const ids = old.map(({ id }) => id);
-        await finishCallbacks(
-          pool,
-          ids,
-          { state: 'dead', reason: `given up: ${reason}`, sessionId },
-          clock(),
-        );
-        for (const { gateway } of old) metrics.finished(gateway, 'dead', 1);
-      }
+      await giveUpCallbacks(options, sessionId, old, reason);
       const others = callbacks.filter((callback) => !old.includes(callback));
       if (others.length === 0) return { paid: false };
       const nextInMs = retryDelay(Math.max(...others.map(waitedMs)), options);

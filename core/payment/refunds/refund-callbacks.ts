@@ -1,7 +1,7 @@
 // Callbacks about refunds. Each makes its session due for the refund sweep, and waits for the result.
 import { epochMs } from '../../storage/sql/epoch.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
-import { finishCallbacks } from '../callbacks/journaled-callbacks.ts';
+import { giveUpCallbacks } from '../callbacks/journaled-callbacks.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import { GIVE_UP_AFTER_MS, type RetryDelay, retryDelay } from '../retry-delay.ts';
 import type { Shared } from '../shared.ts';
@@ -27,7 +27,7 @@ const WAITING = 'waiting for the refunds of the session';
 const COUNT_IF_PAID = countVerification(`c.status = 'success'`);
 
 export function createRefundCallbacks(options: RefundCallbackOptions): RefundCallbacks {
-  const { pool, clock, metrics } = options;
+  const { pool, clock } = options;
   return {
     waitForSweep: (sessionId, callbackId) =>
       inTransaction(pool, async (client) => {
@@ -66,9 +66,7 @@ export function createRefundCallbacks(options: RefundCallbackOptions): RefundCal
         values: [sessionId, reason, at],
       });
       const old = rows.filter(({ waitedMs }) => waitedMs >= GIVE_UP_AFTER_MS);
-      const ids = old.map(({ id }) => id);
-      await finishCallbacks(pool, ids, { state: 'dead', reason: `given up: ${reason}`, sessionId }, at);
-      for (const { gateway } of old) metrics.finished(gateway, 'dead', 1);
+      await giveUpCallbacks(options, sessionId, old, reason);
       const waited = rows.filter(({ waitedMs }) => waitedMs < GIVE_UP_AFTER_MS).map(({ waitedMs }) => waitedMs);
       if (waited.length === 0) return undefined;
       return new Date(at.getTime() + retryDelay(Math.max(...waited), options));

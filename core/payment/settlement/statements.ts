@@ -47,7 +47,7 @@ export async function claimProofs(
            join charge_session c on c.id = t.session_id join slot s on s.id = c.slot_id
            order by s.gateway, t.kind, t.value
            on conflict do nothing returning session_id as "sessionId", gateway, kind, value`,
-    values: columnsOf(findings.flatMap(proofsOf)),
+    values: columnsOf(findings.flatMap(proofsOf), ['sessionId', 'kind', 'value']),
   });
   return rows;
 }
@@ -63,12 +63,9 @@ export function proofsOf({ sessionId, verdict }: PaidFinding): Proof[] {
   return bankTransactionId ? [{ sessionId, kind: 'bank', value: bankTransactionId }, payment] : [payment];
 }
 
-export function columnsOf(proofs: readonly Proof[]) {
-  return [
-    proofs.map(({ sessionId }) => sessionId),
-    proofs.map(({ kind }) => kind),
-    proofs.map(({ value }) => value),
-  ];
+/** The arguments of `unnest`: an array of each of these properties, with null for undefined. */
+export function columnsOf<T>(rows: readonly T[], names: readonly (keyof T)[]): unknown[][] {
+  return names.map((name) => rows.map((row) => row[name] ?? null));
 }
 
 export type SettledSession = {
@@ -236,13 +233,7 @@ export function logFees(entries: readonly UsageEntry[]): Write {
   return {
     text: `insert into fee_line (usage_log_id, fee_rule_id, rule, rule_version, amount_minor)
            select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::int[], $5::bigint[])`,
-    values: [
-      lines.map((line) => line.usageLogId),
-      lines.map((line) => line.feeRuleId),
-      lines.map((line) => line.rule),
-      lines.map((line) => line.ruleVersion),
-      lines.map((line) => line.amountMinor),
-    ],
+    values: columnsOf(lines, ['usageLogId', 'feeRuleId', 'rule', 'ruleVersion', 'amountMinor']),
   };
 }
 
@@ -262,13 +253,7 @@ export function finishing(finished: readonly FinishedCallback[], at: Date, besid
              session_id)${besides}
            where c.id = t.id and c.id = any($1) and c.state <> 'settled'
            returning c.id, c.session_id, c.gateway, c.state`,
-    values: [
-      finished.map(({ id }) => id),
-      finished.map(({ state }) => state),
-      finished.map(({ reason }) => reason),
-      finished.map(({ sessionId }) => sessionId ?? null),
-      at,
-    ],
+    values: [...columnsOf(finished, ['id', 'state', 'reason', 'sessionId']), at],
   };
 }
 

@@ -10,7 +10,7 @@ export async function hasPaidAnother(
   { id, gateway }: StoredSession,
   finding: PaidFinding,
 ): Promise<boolean> {
-  const [, kinds, values] = columnsOf(proofsOf(finding));
+  const [kinds, values] = columnsOf(proofsOf(finding), ['kind', 'value']);
   const { rowCount } = await client.query(
     `select from payment_proof
      where gateway = $1 and session_id <> $2
@@ -26,10 +26,6 @@ export function releaseProofs(claimed: readonly ClaimedProof[]): QueryConfig {
     // payment_proof_pkey
     text: `delete from payment_proof
            where (gateway, kind, value) in (select * from unnest($1::text[], $2::text[], $3::text[]))`,
-    values: [
-      claimed.map(({ gateway }) => gateway),
-      claimed.map(({ kind }) => kind),
-      claimed.map(({ value }) => value),
-    ],
+    values: columnsOf(claimed, ['gateway', 'kind', 'value']),
   };
 }

@@ -4,7 +4,6 @@ import { serve } from '../service-implementation.ts';
 import type { PaymentContext } from './options.ts';
 import { createRefunds } from './refunds/admin.ts';
 import { createCreateRefund } from './refunds/create-refund.ts';
-import { createRecordRefunds } from './refunds/record-refunds.ts';
 import { createRefundCallbacks } from './refunds/refund-callbacks.ts';
 import { createRefundService } from './refunds/service.ts';
 import { startRefundSweep } from './refunds/sweep-refunds.ts';
@@ -25,7 +24,7 @@ export function wireRefunds(context: PaymentContext, verification: Verification)
     ...shared,
     ...verification,
     concurrency: createProviderConcurrency(MAX_CONCURRENCY, shared.metrics.verificationRejected),
-    record: createRecordRefunds({ ...shared, sales }),
+    sales,
     leaseMs,
   });
   const sweep = startRefundSweep({

@@ -113,17 +113,17 @@ function givingUp({ text, values = [] }: Write): Write {
   };
 }
 
-/** Records one outcome for several callbacks. Returns how many changed. */
+/** Records one outcome for several callbacks. Returns those that changed. */
 export async function finishCallbacks(
   db: Pool | PoolClient,
   ids: readonly string[],
   outcome: Outcome,
   at: Date,
-): Promise<number> {
-  if (ids.length === 0) return 0;
+): Promise<readonly { readonly gateway: string }[]> {
+  if (ids.length === 0) return [];
   const finished = ids.map((id) => ({ id, ...outcome }));
-  const { rowCount } = await db.query({ name: 'finish_several', ...givingUp(finishing(finished, at)) });
-  return rowCount ?? 0;
+  const { rows } = await db.query({ name: 'finish_several', ...givingUp(finishing(finished, at)) });
+  return rows;
 }
 
 /** Gives up callbacks of a session that waited for too long. */

@@ -148,15 +148,11 @@ export function typicalOf({ gateway, slotId, currency }: FeeScope, at: Date): Fe
   return { gateway: gateway ?? '', slotId: slotId ?? '', currency: currency ?? '', at };
 }
 
-type Dates = 'validFrom' | 'validTo' | 'declaredTo';
-type Row = Omit<FeeRuleFacts, 'fixedMinor' | 'minMinor' | 'maxMinor' | Dates> & {
-  fixedMinor: string;
-  minMinor: string | null;
-  maxMinor: string | null;
-  validFromMs: number;
-  validToMs: number | null;
-  declaredToMs: number | null;
-};
+type Row = Omit<
+  FeeRuleFacts,
+  'fixedMinor' | 'minMinor' | 'maxMinor' | 'validFrom' | 'validTo' | 'declaredTo'
+> & { fixedMinor: string; validFromMs: number } & Record<'minMinor' | 'maxMinor', string | null> &
+  Record<'validToMs' | 'declaredToMs', number | null>;
 
 const COLUMNS = `id, name, version, gateway, slot_id as "slotId", currency, basis_points as "basisPoints",
   fixed_minor as "fixedMinor", min_minor as "minMinor", max_minor as "maxMinor",
@@ -185,15 +181,8 @@ export async function readRulesOf(db: Pool, name: string, from: Date, to: Date):
   return rows.map(factsOf);
 }
 
-function factsOf({
-  fixedMinor,
-  minMinor,
-  maxMinor,
-  validFromMs,
-  validToMs,
-  declaredToMs,
-  ...rule
-}: Row): FeeRuleFacts {
+function factsOf({ validFromMs, validToMs, declaredToMs, ...rule }: Row): FeeRuleFacts {
+  const { fixedMinor, minMinor, maxMinor } = rule;
   return {
     ...rule,
     fixedMinor: BigInt(fixedMinor),

@@ -19,20 +19,7 @@ export type RecordOptions = Pick<Shared, 'metrics'> &
   RetryDelay & { readonly sales: Pick<Sales, 'takeBack' | 'reviewPartialRefund'> };
 
 /** Records the updates of one session, which the transaction has locked. */
-export type RecordSessionRefunds = (
-  client: PoolClient,
-  send: Send,
-  session: StoredSession,
-  updates: readonly RefundUpdate[],
-  at: Date,
-) => Promise<void>;
-
-export function createRecordRefunds(options: RecordOptions): RecordSessionRefunds {
-  return (client, send, session, updates, at) =>
-    recordRefunds(client, send, session, updates, { ...options, at });
-}
-
-async function recordRefunds(
+export async function recordRefunds(
   client: PoolClient,
   send: Send,
   session: StoredSession,

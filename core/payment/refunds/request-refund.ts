@@ -20,14 +20,14 @@ import type { ProviderConcurrency } from '../slots/provider-access.ts';
 import { isFenced, type VerificationLease } from '../verification/lease.ts';
 import { type RefundUpdate, updateOf } from './match-refunds.ts';
 import { readSessionRefunds, type StoredRefund } from './read-refunds.ts';
-import type { RecordSessionRefunds } from './record-refunds.ts';
+import { type RecordOptions, recordRefunds } from './record-refunds.ts';
 
-export type RequestOptions = Shared & {
-  readonly concurrency: ProviderConcurrency;
-  readonly record: RecordSessionRefunds;
-  /** Milliseconds after which the hub checks a refund whose request it did not finish. */
-  readonly leaseMs: number;
-};
+export type RequestOptions = Shared &
+  RecordOptions & {
+    readonly concurrency: ProviderConcurrency;
+    /** Milliseconds after which the hub checks a refund whose request it did not finish. */
+    readonly leaseMs: number;
+  };
 
 export type OpenedProvider = {
   readonly refunds: RefundCalls;
@@ -70,18 +70,18 @@ export async function requestRefund(
  * failed.
  */
 function markRequested(
-  { pool, clock, record, leaseMs }: RequestOptions,
+  options: RequestOptions,
   { session: { id: sessionId }, fence }: VerificationLease,
   refund: StoredRefund,
 ): Promise<boolean> {
-  const at = clock();
-  return inTransaction(pool, async (client, send) => {
+  const at = options.clock();
+  return inTransaction(options.pool, async (client, send) => {
     const session = await lockSession(client, sessionId);
     if (session === undefined || isFenced({ fence }, session)) return false;
     const problem = problemOf(session, refund);
     if (problem !== undefined) {
       const after = { ...refund, state: 'failed', stateReason: problem } as const;
-      await record(client, send, session, [{ before: refund, after }], at);
+      await recordRefunds(client, send, session, [{ before: refund, after }], { ...options, at });
       return false;
     }
     send({
@@ -90,7 +90,7 @@ function markRequested(
       text: `update refund
              set requested_at = $2, requests = requests + 1, next_check_at = $3, missing_since = null
              where id = $1 and state = 'pending' and requested_at is null`,
-      values: [refund.id, at, new Date(at.getTime() + leaseMs)],
+      values: [refund.id, at, new Date(at.getTime() + options.leaseMs)],
     });
     return true;
   });
@@ -109,12 +109,13 @@ function problemOf(
 }
 
 async function recordAnswer(
-  { pool, clock, record }: RequestOptions,
+  options: RequestOptions,
   { id: sessionId }: StoredSession,
   { id }: StoredRefund,
   answer: ProviderRefund | ProviderRefused | ProviderUnavailable,
   steps: readonly VerificationStep[],
 ): Promise<void> {
+  const { pool, clock } = options;
   await inTransaction(pool, async (client, send) => {
     const session = await lockSession(client, sessionId);
     if (steps.length > 0) send(recordSteps([{ sessionId, callbackIds: [], steps }]));
@@ -122,7 +123,8 @@ async function recordAnswer(
     const refund = (await readSessionRefunds(client, sessionId)).find((each) => each.id === id);
     if (session === undefined || refund?.state !== 'pending' || refund.gatewayRefundId !== undefined) return;
     const update = updateFromAnswer(refund, answer);
-    if (update !== undefined) await record(client, send, session, [update], clock());
+    if (update === undefined) return;
+    await recordRefunds(client, send, session, [update], { ...options, at: clock() });
   });
 }
 

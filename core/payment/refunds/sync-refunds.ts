@@ -1,17 +1,19 @@
 // Synchronizes the refunds of a session with its provider: requests those that are not requested yet, asks
 // the provider for all refunds of the payment, and records the answer. CreateRefund, the refund sweep and
 // rechecks use it.
-import type { Pool, PoolClient } from 'pg';
+import type { Pool } from 'pg';
 import { formatId } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
+import { finishCallbacks } from '../callbacks/journaled-callbacks.ts';
 import { type FoundRefunds, ProviderUnavailable, type VerificationStep } from '../providers/driver.ts';
-import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
-import { finishing, recordSteps } from '../settlement/statements.ts';
+import { lockSession } from '../sessions/read-sessions.ts';
+import { recordSteps } from '../settlement/statements.ts';
 import type { Providers } from '../slots/provider-access.ts';
 import { isFenced, type VerificationLease, type VerificationLeases } from '../verification/lease.ts';
 import { endLease } from '../verification/lease-statements.ts';
 import { matchRefunds } from './match-refunds.ts';
 import { readSessionRefunds, type StoredRefund } from './read-refunds.ts';
+import { recordRefunds } from './record-refunds.ts';
 import { type OpenedProvider, paymentOf, type RequestOptions, requestRefund } from './request-refund.ts';
 
 export type RefundSync =
@@ -130,24 +132,25 @@ async function recordAnswer(
   { session: { id, slot }, fence, markEnded }: VerificationLease,
   { refunds, isReversed, steps, callbacks }: Answer,
 ): Promise<RefundSync> {
-  const { pool, clock, record, metrics } = options;
-  const stored = await inTransaction(pool, async (client, send) => {
+  const { pool, clock, metrics } = options;
+  const finished = await inTransaction(pool, async (client, send) => {
     const at = clock();
     const session = await lockSession(client, id);
     if (session === undefined || isFenced({ fence }, session)) return undefined;
     const known = await readSessionRefunds(client, id);
     const updates = matchRefunds(known, refunds, at);
-    await record(client, send, session, updates, at);
+    await recordRefunds(client, send, session, updates, { ...options, at });
     if (steps.length > 0) send(recordSteps([{ sessionId: id, callbackIds: callbacks.slice(0, 1), steps }]));
     send(endLease({ sessionId: id, holder: fence.holder }));
-    return { session, finished: await finishCallbacks(client, session, callbacks, at) };
+    const outcome = { state: 'settled', reason: 'the provider was asked for the refunds' } as const;
+    return finishCallbacks(client, callbacks, { ...outcome, sessionId: id }, at);
   });
   markEnded();
-  if (stored === undefined) {
+  if (finished === undefined) {
     metrics.fenced(slot);
     return { kind: 'busy' };
   }
-  for (const { gateway } of stored.finished) metrics.finished(gateway, 'settled', 1);
+  for (const { gateway } of finished) metrics.finished(gateway, 'settled', 1);
   return { kind: 'synced', isReversed };
 }
 
@@ -160,22 +163,4 @@ async function readWaitingCallbacks(pool: Pool, sessionId: string): Promise<read
     values: [sessionId],
   });
   return rows.map(({ id }) => id);
-}
-
-async function finishCallbacks(
-  client: PoolClient,
-  { id: sessionId }: StoredSession,
-  callbacks: readonly string[],
-  at: Date,
-): Promise<{ readonly gateway: string }[]> {
-  if (callbacks.length === 0) return [];
-  const outcome = { state: 'settled', reason: 'the provider was asked for the refunds', sessionId } as const;
-  const { rows } = await client.query<{ gateway: string }>({
-    name: 'finish_callbacks_about_refunds',
-    ...finishing(
-      callbacks.map((id) => ({ id, ...outcome })),
-      at,
-    ),
-  });
-  return rows;
 }

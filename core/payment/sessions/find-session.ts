@@ -49,7 +49,16 @@ export function createFindSession(pool: Pool): FindSession {
   return {
     byId,
     byTransaction: (gateway, merchantTransactionId) => byTransaction([gateway, merchantTransactionId]),
-    byPayment: (gateway, providerPaymentId) => readSessionByPayment(pool, gateway, providerPaymentId),
+    // Two slots may be accounts at providers that number alike: an id that fits two sessions resolves neither.
+    async byPayment(gateway, providerPaymentId) {
+      const found = await read(pool, {
+        name: 'read_session_by_payment',
+        // charge_session_provider_payment_id_key
+        condition: 'c.provider_payment_id = $1 and s.gateway = $2 limit 2',
+        values: [providerPaymentId, gateway],
+      });
+      return found.length === 1 ? found[0] : undefined;
+    },
     byProof: (gateway, proof) =>
       readOne(pool, {
         name: 'read_session_by_proof',
@@ -61,31 +70,12 @@ export function createFindSession(pool: Pool): FindSession {
   };
 }
 
-/**
- * By the id that the provider gave the hub (charge_session_provider_payment_id_key). Two slots may be
- * accounts at providers that number alike: an id that fits two sessions resolves neither.
- */
-async function readSessionByPayment(
-  db: Pool,
-  gateway: string,
-  providerPaymentId: string,
-): Promise<StoredSession | undefined> {
-  const found = await read(db, {
-    name: 'read_session_by_payment',
-    condition: 'c.provider_payment_id = $1 and s.gateway = $2 limit 2',
-    values: [providerPaymentId, gateway],
-  });
-  return found.length === 1 ? found[0] : undefined;
-}
-
 type Lookup = Wanted & {
   /** SQL: the rows `t` to find sessions for, with their `position`. */
   readonly wanted: string;
 };
 
-/**
- * Many at once: for each position of `wanted`, the session that the condition finds, if any.
- */
+/** Many at once: for each position of `wanted`, the session that the condition finds, if any. */
 async function readSessionsAt(
   db: Pool,
   count: number,

@@ -47,17 +47,10 @@ export type StoredSession = {
   readonly returnUrl: string | null;
 };
 
-type Row = Omit<
-  StoredSession,
-  'amount' | 'refundedMinor' | 'providerPaymentId' | 'gatewayTransactionId' | 'bankTransactionId'
-> & {
-  amountMinor: string;
-  refundedMinor: string;
-  bankTransactionId: string | null;
-  currency: string;
-  providerPaymentId: string | null;
-  gatewayTransactionId: string | null;
-};
+type PaymentIds = 'providerPaymentId' | 'gatewayTransactionId' | 'bankTransactionId';
+type Row = Omit<StoredSession, 'amount' | 'refundedMinor' | PaymentIds> &
+  Record<'amountMinor' | 'refundedMinor' | 'currency', string> &
+  Record<PaymentIds, string | null>;
 
 /** Of `charge_session c` and its `slot s`. */
 export const SESSION_COLUMNS = `c.id, c.slot_id as "slotId", s.name as slot, s.gateway,
@@ -130,22 +123,14 @@ export async function readSessionsBy(
   return new Map(rows.map(({ key, ...row }) => [key, factsOf(row)]));
 }
 
-function factsOf({
-  amountMinor,
-  refundedMinor,
-  currency,
-  providerPaymentId,
-  gatewayTransactionId,
-  bankTransactionId,
-  ...session
-}: Row): StoredSession {
+function factsOf({ amountMinor, currency, ...session }: Row): StoredSession {
   return {
     ...session,
-    gatewayTransactionId: gatewayTransactionId ?? undefined,
-    bankTransactionId: bankTransactionId ?? undefined,
-    refundedMinor: BigInt(refundedMinor),
     amount: { minor: BigInt(amountMinor), currency },
-    providerPaymentId: providerPaymentId ?? undefined,
+    refundedMinor: BigInt(session.refundedMinor),
+    providerPaymentId: session.providerPaymentId ?? undefined,
+    gatewayTransactionId: session.gatewayTransactionId ?? undefined,
+    bankTransactionId: session.bankTransactionId ?? undefined,
   };
 }
 

@@ -1,16 +1,13 @@
 // Looks up the slot of payment resources, for tokens that are limited to a slot.
 import type { Pool } from 'pg';
 import { createOwnerLookup } from '../../access/owner-lookup.ts';
-import type { FindOwner } from '../../access/scope.ts';
 import { isResourceName } from '../../resource-name.ts';
 
 /** Callbacks without a session and fee rules for any slot have no owner. */
-export function createFindSlot(
-  pool: Pool,
-): Pick<FindOwner, 'slot' | 'chargeSession' | 'callback' | 'duplicatePayment' | 'refund' | 'feeRule'> {
+export function createFindSlot(pool: Pool) {
   const { find, byId } = createOwnerLookup(pool, 'slot.name');
   return {
-    slot: (name) => find('slot where slot.name', isResourceName(name) ? name : undefined),
+    slot: (name: string) => find('slot where slot.name', isResourceName(name) ? name : undefined),
     chargeSession: byId('chs', 'slot join charge_session s on s.slot_id = slot.id where s.id'),
     callback: byId(
       'cb',

@@ -7,11 +7,10 @@ import { type Period, querySums } from '../usage/sums.ts';
 import { type FeeObservation, fitFee } from './fit-formula.ts';
 import { checkPeriod, checkTerms, type FeeTerms } from './terms.ts';
 
+type FeeFit = MessageInitShape<typeof FeeFitSchema>;
+
 /** A proposal for each currency, with the scope of the terms. */
-export type FitFeeRule = (
-  terms: FeeTerms,
-  period: Period,
-) => Promise<MessageInitShape<typeof FeeFitSchema>[]>;
+export type FitFeeRule = (terms: FeeTerms, period: Period) => Promise<FeeFit[]>;
 
 /** Maximum number of observations of a currency. Takes a random sample of more. */
 const MAX_OBSERVATIONS = 5_000;
@@ -30,10 +29,11 @@ export function createFitFeeRule({ db, driverOf }: Pick<AdminShared, 'db' | 'dri
     });
     const values = [from, to, name, gateway, slot?.id ?? null, currency];
     const groups = Map.groupBy(await querySums<Row>(db.pool, SQL, values), (row) => row.currency);
-    return Array.fromAsync(groups, async ([code, rows]) => {
+    const fits: FeeFit[] = [];
+    for (const [code, rows] of groups) {
       const fitted = await fitFee(rows.map(observationOf));
       const formula = formulaToProto(fitted.formula);
-      return {
+      fits.push({
         rule: { name, gateway: terms.gateway, slot: terms.slot, currency: code, ...formula },
         ...totalsOf(rows),
         exactPayments: fitted.exactPayments,
@@ -41,8 +41,9 @@ export function createFitFeeRule({ db, driverOf }: Pick<AdminShared, 'db' | 'dri
         errorMinorUnits: fitted.errorMinor,
         largestErrorMinorUnits: fitted.largestErrorMinor,
         ambiguous: fitted.isAmbiguous,
-      };
-    });
+      });
+    }
+    return fits;
   };
 }
 

@@ -21,6 +21,9 @@ const REFUND_OUTCOMES = {
 } as const satisfies Record<ProviderRefund['state'], VerificationStep['outcome']>;
 
 /** The outcome to record for a request or query about one refund. */
-export function describeRefund({ state, detail }: ProviderRefund): Pick<VerificationStep, 'outcome' | 'detail'> {
+export function describeRefund({
+  state,
+  detail,
+}: ProviderRefund): Pick<VerificationStep, 'outcome' | 'detail'> {
   return { outcome: REFUND_OUTCOMES[state], detail };
 }

@@ -67,7 +67,9 @@ export function createRefundCallbacks(options: RefundCallbackOptions): RefundCal
       });
       const old = rows.filter(({ waitedMs }) => waitedMs >= GIVE_UP_AFTER_MS);
       await giveUpCallbacks(options, sessionId, old, reason);
-      const waited = rows.filter(({ waitedMs }) => waitedMs < GIVE_UP_AFTER_MS).map(({ waitedMs }) => waitedMs);
+      const waited = rows
+        .filter(({ waitedMs }) => waitedMs < GIVE_UP_AFTER_MS)
+        .map(({ waitedMs }) => waitedMs);
       if (waited.length === 0) return undefined;
       return new Date(at.getTime() + retryDelay(Math.max(...waited), options));
     },

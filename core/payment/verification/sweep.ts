@@ -57,11 +57,7 @@ export function startSweep(options: SweepOptions): SlotSweep {
   });
 }
 
-async function check(
-  options: SweepOptions,
-  session: ReservedSession,
-  stopping: AbortSignal,
-): Promise<void> {
+async function check(options: SweepOptions, session: ReservedSession, stopping: AbortSignal): Promise<void> {
   const { metrics, logger } = options;
   const sessionId = formatId('chs', session.id);
   try {

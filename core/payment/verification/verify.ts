@@ -19,8 +19,8 @@ import { verdictOf } from '../settlement/decide.ts';
 import { type Finding, PAID_BEFORE } from '../settlement/finding.ts';
 import type { Settle } from '../settlement/settle.ts';
 import { recordSteps } from '../settlement/statements.ts';
-import type { ProviderConcurrency, Providers } from '../slots/provider-access.ts';
 import type { Shared } from '../shared.ts';
+import type { ProviderConcurrency, Providers } from '../slots/provider-access.ts';
 import type { VerificationLease, VerificationLeases } from './lease.ts';
 import type { VerifyRequest, VerifyResult, VerifySession } from './request.ts';
 

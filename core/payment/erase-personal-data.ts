@@ -38,7 +38,8 @@ const erased = (column: string): string =>
 
 // charge_session_pkey. A hash of the request could be guessed.
 const ERASE_SESSIONS = `update charge_session
-  set customer = '{}', metadata = '{}', request_hash = null, ${erased('status_reason')}, ${erased('risk_title')}
+  set customer = '{}', metadata = '{}', request_hash = null, ${erased('status_reason')},
+      ${erased('risk_title')}
   where id = any($1)`;
 
 // Keeps the fields that identify a payment, so that a callback can be replayed. The digest of the other

@@ -200,7 +200,8 @@ async function advanceAlone(pool: Pool, sessionId: string, at: Date): Promise<vo
 }
 
 // charge_session_pkey
-const ADVANCE = `update charge_session c set ${advanceVerification('$2')} where c.id = $1 and ${isLate('$2')}`;
+const ADVANCE = `update charge_session c set ${advanceVerification('$2')}
+  where c.id = $1 and ${isLate('$2')}`;
 // charge_session_pkey. The transaction that had locked the session may have paid it.
 const MARK_COUNTED = `update charge_session c set ${setOtherPayment('$2')}
   where c.id = $1 and c.status = 'success'`;

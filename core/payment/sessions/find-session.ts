@@ -49,7 +49,7 @@ export function createFindSession(pool: Pool): FindSession {
   return {
     byId,
     byTransaction: (gateway, merchantTransactionId) => byTransaction([gateway, merchantTransactionId]),
-    // Two slots may be accounts at providers that number alike: an id that fits two sessions resolves neither.
+    // Two slots may be accounts at providers that number alike: an id of two sessions resolves neither.
     async byPayment(gateway, providerPaymentId) {
       const found = await read(pool, {
         name: 'read_session_by_payment',

@@ -1,4 +1,4 @@
-// Writes vectors.json, from the cases. `npm run gen:vectors` runs it; it makes the same bytes each time.
+// Writes vectors.json, from the cases. `npm run gen` runs it; it makes the same bytes each time.
 import { writeFileSync } from 'node:fs';
 import { VECTORS_FILE, vectorsText } from './vectors.ts';
 

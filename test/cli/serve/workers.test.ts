@@ -243,7 +243,7 @@ describe('workers with more connections than PostgreSQL allows', () => {
   });
 
   it('are limited by the role or the database if that is less', async () => {
-    const databaseUrl = await createMigratedDatabase();
+    const databaseUrl = await createDatabase();
     const { pathname, username: role } = new URL(databaseUrl);
     const database = pathname.slice(1);
     await query(asSuperuser(databaseUrl), `alter role ${role} connection limit 30`);

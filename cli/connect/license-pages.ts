@@ -5,8 +5,5 @@ import type { Hub } from './connection.ts';
 import { readPages } from './pages.ts';
 
 export function licensePages({ admin }: Pick<Hub, 'admin'>, filter: LicenseFilter) {
-  return readPages(
-    (page) => admin.listLicenses({ ...filter, ...page }),
-    ({ licenses }) => licenses.map(licenseView),
-  );
+  return readPages(admin.listLicenses, filter, 'licenses', licenseView);
 }

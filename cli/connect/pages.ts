@@ -39,16 +39,26 @@ function pagesEndless(what: string): CliError {
   );
 }
 
-type Page = { readonly pageSize: number; readonly pageToken: string };
-
-/** A list of the hub: `read` reads one page, `items` takes its items from the reply. Reads nothing until it is used. */
-export function readPages<Reply extends { readonly nextPageToken: string }, T>(
-  read: (page: Page) => Promise<Reply>,
-  items: (reply: Reply) => readonly T[],
+/**
+ * The views of a list of the hub. Reads nothing until it is used.
+ * @param list The RPC that returns a page for a request.
+ * @param name The member of its reply with the items.
+ */
+export function readPages<
+  Request extends object,
+  Reply extends { readonly nextPageToken: string } & Readonly<Record<Name, readonly unknown[]>>,
+  Name extends string,
+  T,
+>(
+  list: (request: Request) => Promise<Reply>,
+  request: NoInfer<Request>,
+  name: Name,
+  view: (item: Reply[Name][number]) => T,
 ): (max?: number) => AsyncGenerator<readonly T[]> {
-  const fetchPage = async (page: Page) => {
-    const reply = await read(page);
-    return { items: items(reply), next: reply.nextPageToken };
+  const fetchPage = async (page: { pageSize: number; pageToken: string }) => {
+    const reply = await list({ ...request, ...page });
+    const items: readonly Reply[Name][number][] = reply[name];
+    return { items: items.map((item) => view(item)), next: reply.nextPageToken };
   };
   return (max) => pages(fetchPage, max);
 }

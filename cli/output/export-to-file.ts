@@ -8,10 +8,15 @@ import { openForResults } from './new-file.ts';
 import { printableJson } from './printable.ts';
 
 /** Result printed after an export to a file. */
-export const EXPORTED = json.object('Exported', {
+const EXPORTED = json.object('Exported', {
   file: json.text('the file'),
   exported: json.integer('how many entries it has'),
 });
+
+/** What a command with `--out` prints. @param what The items: `the licenses` */
+export function orExported(items: json.TypedSchema, what: string): json.TypedSchema {
+  return json.either([items, EXPORTED], `${what}; with --out one object that names the file`);
+}
 
 /** The text of an item with its line end, and the text before the first item. */
 export type Lines<T> = { readonly line: (item: T) => string; readonly header?: string };

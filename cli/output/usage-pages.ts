@@ -15,8 +15,5 @@ export type UsageFilter = {
 export function usagePages({ paymentAdmin }: Pick<Hub, 'paymentAdmin'>, { slot, from, to }: UsageFilter) {
   checkPeriod(from, to);
   const wanted = { slot, settledFrom: from && timestampOf(from), settledTo: to && timestampOf(to) };
-  return readPages(
-    (page) => paymentAdmin.listUsageLogs({ ...wanted, ...page }),
-    ({ usageLogs }) => usageLogs.map(usageView),
-  );
+  return readPages(paymentAdmin.listUsageLogs, wanted, 'usageLogs', usageView);
 }

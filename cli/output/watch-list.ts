@@ -18,9 +18,8 @@ const LOOKED_AT = 100;
 export type Listing<T> = {
   /** Reads pages with at most `max` items. */
   readonly pages: (max: number | undefined) => AsyncIterable<readonly T[]>;
+  /** The cell of the first one identifies an item across changes. */
   readonly columns: readonly Column<T>[];
-  /** Identifies an item across changes. */
-  readonly id: (item: T) => string;
   /** Whether new items come first, as by default. Otherwise they are inserted in their place. */
   readonly newestFirst?: boolean;
   /** Text for an empty list. */
@@ -92,9 +91,10 @@ type Show<T> = {
 /** Prints a line for each item, oldest first, then for each new or changed item. */
 function changes<T extends object>(
   { out }: CommandContext,
-  { columns, id, newestFirst = true }: Watched<T>,
+  { columns, newestFirst = true }: Watched<T>,
 ): Show<T> {
-  const known = new Map<string, string>();
+  const id = (item: T) => columns[0]?.cell(item);
+  const known = new Map<ReturnType<typeof id>, string>();
   const table = createTable(columns);
   let hasHeader = out.json();
   return {

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { readPages } from '../../connect/pages.ts';
-import { EXPORTED } from '../../output/export-to-file.ts';
+import { orExported } from '../../output/export-to-file.ts';
 import { printableJson } from '../../output/printable.ts';
 import { addFormat, type FormatOptions, printTableOrCsv } from '../../output/table-or-csv.ts';
 import { collect } from '../../parse/shared-options.ts';
@@ -22,7 +22,6 @@ import {
   eventView,
   eventWithDataView,
 } from '../../views/events/event.ts';
-import * as json from '../../views/schema.ts';
 import { addListenVerb, addTailVerb } from './event-stream.ts';
 
 type ListOptions = FormatOptions & { type?: string[]; object?: string; app?: string; slot?: string };
@@ -52,9 +51,7 @@ function addListVerb(event: Command, commandContext: CommandContext): void {
       "hubctl event list --type 'license.*' --app photo-lab --max 20",
       'hubctl event list --object lic_01k8e7qk3vf2tb5s0w9m4x6ydz --output json',
     ],
-    prints: {
-      document: json.either([EVENTS, EXPORTED], 'the events; with --out one object that names the file'),
-    },
+    prints: { document: orExported(EVENTS, 'the events') },
   })
     .option('--type <pattern>', "only of this type, or of a pattern: 'license.*'; repeatable", collect)
     .option(
@@ -66,10 +63,7 @@ function addListVerb(event: Command, commandContext: CommandContext): void {
   addFormat(listing, 'the events').action(async (options: ListOptions) => {
     const { type = [], object, app, slot } = options;
     const wanted = { types: type, object, app, slot };
-    const pages = readPages(
-      (page) => hub.events.listEvents({ ...wanted, ...page }),
-      ({ events }) => events.map(eventView),
-    );
+    const pages = readPages(hub.events.listEvents, wanted, 'events', eventView);
     const within = { items: 'events', count: 'count' };
     const printed = { pages, columns: EVENT_COLUMNS, csv: EVENT_CSV, none: 'No event matches.', within };
     await printTableOrCsv(commandContext, printed, options);

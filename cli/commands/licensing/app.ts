@@ -120,11 +120,8 @@ function addListVerb(app: Command, { hub, out }: CommandContext): void {
   })
     .addOption(maxOption())
     .action(async ({ max }: { max?: number }) => {
-      const found = readPages(
-        (page) => hub.admin.listApps(page),
-        ({ apps }) => apps.map(appView),
-      );
-      await out.list(found(max), APP_COLUMNS, { none: 'No apps yet. Create one with `hubctl app create`.' });
+      const pages = readPages(hub.admin.listApps, {}, 'apps', appView);
+      await out.list(pages(max), APP_COLUMNS, { none: 'No apps yet. Create one with `hubctl app create`.' });
     });
 }
 

@@ -87,11 +87,8 @@ function addListVerb(customer: Command, { hub, out }: CommandContext): void {
     .addOption(maxOption())
     .action(async ({ app, search, email, externalRef, max }: ListOptions) => {
       const wanted = { app, search, email, externalRef };
-      const found = readPages(
-        (page) => hub.customers.listCustomers({ ...wanted, ...page }),
-        ({ customers }) => customers.map(customerView),
-      );
-      await out.list(found(max), CUSTOMER_COLUMNS, {
+      const pages = readPages(hub.customers.listCustomers, wanted, 'customers', customerView);
+      await out.list(pages(max), CUSTOMER_COLUMNS, {
         within: { items: 'customers', count: 'count' },
         none: 'No customer matches.',
       });

@@ -23,20 +23,10 @@ export function registerSeat(program: Command, commandContext: CommandContext): 
     .addOption(maxOption());
   addWatch(listing).action(
     async (licenseId: string, { all, ...options }: ListingOptions & { all?: true }) => {
-      const found = readPages(
-        (page) => hub.admin.listSeats({ licenseId, includeReleased: all === true, ...page }),
-        ({ seats }) => seats.map(seatView),
-      );
-      await printList(
-        commandContext,
-        {
-          pages: found,
-          columns: SEAT_COLUMNS,
-          id: (item) => item.seatId,
-          none: all ? 'The license never had a seat.' : 'No seat is taken. See released ones with --all.',
-        },
-        options,
-      );
+      const wanted = { licenseId, includeReleased: all === true };
+      const pages = readPages(hub.admin.listSeats, wanted, 'seats', seatView);
+      const none = all ? 'The license never had a seat.' : 'No seat is taken. See released ones with --all.';
+      await printList(commandContext, { pages, columns: SEAT_COLUMNS, none }, options);
     },
   );
 

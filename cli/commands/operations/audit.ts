@@ -7,7 +7,7 @@ import { NO_DEADLINE } from '../../connect/call-options.ts';
 import { readPages } from '../../connect/pages.ts';
 import { CliError, EXIT } from '../../errors/failure.ts';
 import { type ExportOptions, exportAudit } from '../../output/export-audit.ts';
-import { EXPORTED } from '../../output/export-to-file.ts';
+import { orExported } from '../../output/export-to-file.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { checkPeriod, timestampOf } from '../../parse/parse-time.ts';
@@ -80,15 +80,8 @@ function addListVerb(audit: Command, commandContext: CommandContext): void {
         since: from && timestampOf(from),
         until: to && timestampOf(to),
       });
-      const found = readPages(
-        (page) => hub.audit.listAuditEntries({ ...wanted, ...page }),
-        ({ entries }) => entries.map(auditEntryView),
-      );
-      await printList(
-        commandContext,
-        { pages: found, columns: AUDIT_COLUMNS, id: (item) => item.auditEntryId, none: 'No change matches.' },
-        options,
-      );
+      const pages = readPages(hub.audit.listAuditEntries, wanted, 'entries', auditEntryView);
+      await printList(commandContext, { pages, columns: AUDIT_COLUMNS, none: 'No change matches.' }, options);
     },
   );
 }
@@ -155,12 +148,7 @@ function addExportVerb(audit: Command, commandContext: CommandContext): void {
       'JSON lines: one object per line, as `audit list` prints them, with the number and the hashes of its link. Repeated exports of the same entries are identical byte for byte.',
     ],
     examples: ['hubctl audit export --after 1042 --out audit.jsonl'],
-    prints: {
-      lines: json.either(
-        [LINKED_AUDIT_ENTRY, EXPORTED],
-        'the entries; with --out one object that names the file',
-      ),
-    },
+    prints: { lines: orExported(LINKED_AUDIT_ENTRY, 'the entries') },
   }).option('--after <seq>', 'only entries after the link with this number', parseSeq);
   addOutFile(exporting, 'the log').action((options: ExportOptions) => exportAudit(commandContext, options));
 }

@@ -19,11 +19,8 @@ export function registerDoctor(program: Command, commandContext: CommandContext)
     const { runChecks } = await import('../../doctor/checks.ts');
     if (watch) {
       const look = () => runChecks(flags, process.env, commandContext);
-      return watchItems(
-        commandContext,
-        { look, columns: CHECK_RESULT_COLUMNS, id: (item) => item.check, newestFirst: false, none: '' },
-        interval,
-      );
+      const watched = { look, columns: CHECK_RESULT_COLUMNS, newestFirst: false, none: '' };
+      return watchItems(commandContext, watched, interval);
     }
     const line = commandContext.progress.show(() => 'Checking the hub');
     const findings = await runChecks(flags, process.env, commandContext).finally(() => line.end());

@@ -85,11 +85,9 @@ export function registerToken(program: Command, { hub, out, requireYes }: Comman
     .option('--all', 'include revoked and expired tokens')
     .addOption(maxOption())
     .action(async ({ all, max }: { all?: true; max?: number }) => {
-      const found = readPages(
-        (page) => hub.tokens.listTokens({ includeEnded: all === true, ...page }),
-        ({ serviceTokens }) => serviceTokens.map(tokenView),
-      );
-      await out.list(found(max), TOKEN_COLUMNS);
+      const wanted = { includeEnded: all === true };
+      const pages = readPages(hub.tokens.listTokens, wanted, 'serviceTokens', tokenView);
+      await out.list(pages(max), TOKEN_COLUMNS);
     });
 
   addVerb(token, 'revoke', {

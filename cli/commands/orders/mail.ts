@@ -5,7 +5,7 @@ import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { readPages } from '../../connect/pages.ts';
 import { CliError, EXIT, usageError } from '../../errors/failure.ts';
-import { EXPORTED } from '../../output/export-to-file.ts';
+import { orExported } from '../../output/export-to-file.ts';
 import { addFormat, type FormatOptions, printTableOrCsv } from '../../output/table-or-csv.ts';
 import { omitUndefined } from '../../parse/omit-undefined.ts';
 import {
@@ -59,12 +59,7 @@ function addListVerb(mail: Command, commandContext: CommandContext): void {
     description: 'Lists mails, newest first. Filters combine with AND.',
     notes: ['CSV: RFC 4180 with a header.'],
     examples: ['hubctl mail list --state failed', 'hubctl mail list --app photo-lab --max 20 --output json'],
-    prints: {
-      document: json.either(
-        [json.list(MAIL), EXPORTED],
-        'the mails; with --out one object that names the file',
-      ),
-    },
+    prints: { document: orExported(json.list(MAIL), 'the mails') },
   })
     .option('--app <app>', 'only of this app')
     .option('--order-id <order>', 'only of this order, ord_…, or of the order of this session, chs_…')
@@ -72,10 +67,7 @@ function addListVerb(mail: Command, commandContext: CommandContext): void {
   addFormat(listing, 'the mails').action(async (options: ListOptions) => {
     const { app, orderId, state } = options;
     const wanted = omitUndefined({ app, order: orderId, state: state && MAIL_STATES[state] });
-    const pages = readPages(
-      (page) => hub.mails.listMails({ ...wanted, ...page }),
-      ({ mails }) => mails.map(mailView),
-    );
+    const pages = readPages(hub.mails.listMails, wanted, 'mails', mailView);
     const printed = { pages, columns: MAIL_COLUMNS, csv: MAIL_CSV, none: 'No mail matches.' };
     await printTableOrCsv(commandContext, printed, options);
   });

@@ -91,11 +91,8 @@ function addListVerb(offer: Command, { hub, out }: CommandContext): void {
     .addOption(maxOption())
     .action(async ({ app, all, max }: { app?: string; all?: true; max?: number }) => {
       const wanted = { app, includeArchived: all === true };
-      const found = readPages(
-        (page) => hub.offers.listOffers({ ...wanted, ...page }),
-        ({ offers }) => offers.map(offerView),
-      );
-      await out.list(found(max), OFFER_COLUMNS, {
+      const pages = readPages(hub.offers.listOffers, wanted, 'offers', offerView);
+      await out.list(pages(max), OFFER_COLUMNS, {
         none: 'No offers. Create one with `hubctl offer create`.',
       });
     });

@@ -52,8 +52,5 @@ export function readFilter(options: FilterOptions): OrderFilter {
 }
 
 export function orderPages({ orders }: Pick<Hub, 'orders'>, filter: OrderFilter) {
-  return readPages(
-    (page) => orders.listOrders({ ...filter, ...page }),
-    (reply) => reply.orders.map(orderView),
-  );
+  return readPages(orders.listOrders, filter, 'orders', orderView);
 }

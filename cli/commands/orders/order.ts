@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { ORDER_STATES } from '../../../lib/presentation/enum-names.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
-import { EXPORTED } from '../../output/export-to-file.ts';
+import { orExported } from '../../output/export-to-file.ts';
 import { addFormat, type FormatOptions, printTableOrCsv } from '../../output/table-or-csv.ts';
 import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { ORDER, ORDER_COLUMNS, ORDER_CSV, orderView } from '../../views/orders/order.ts';
@@ -35,12 +35,7 @@ function addListVerb(order: Command, commandContext: CommandContext): void {
       'hubctl order list --state blocked',
       'hubctl order list --app photo-lab --from 2026-11-01 --to 2026-12-01 --format csv --out november.csv',
     ],
-    prints: {
-      document: json.either(
-        [json.list(ORDER), EXPORTED],
-        'the orders; with --out one object that names the file',
-      ),
-    },
+    prints: { document: orExported(json.list(ORDER), 'the orders') },
   }).addOption(new Option('--state <state>', 'only in this state').choices(Object.keys(ORDER_STATES)));
   addFormat(addFilter(listing), 'the orders').action(async ({ state, ...options }: ListOptions) => {
     const filter = { ...readFilter(options), ...omitUndefined({ state: state && ORDER_STATES[state] }) };

@@ -36,7 +36,7 @@ export function registerCallback(program: Command, commandContext: CommandContex
     'Journaled callbacks of payment providers and their results.',
   );
 
-  const listing = addVerb(callback, 'list', {
+  const list = addVerb(callback, 'list', {
     summary: 'list callbacks',
     description: 'Lists callbacks, newest first. Filters combine with AND.',
     examples: ['hubctl callback list --state dead', 'hubctl callback list --watch'],
@@ -46,22 +46,11 @@ export function registerCallback(program: Command, commandContext: CommandContex
     .option('--gateway <gateway>', 'only of this gateway')
     .option('--session <sessionId>', 'only of this session, chs_…')
     .addOption(maxOption());
-  addWatch(listing).action(async ({ state, gateway, session, ...options }: ListOptions) => {
+  addWatch(list).action(async ({ state, gateway, session, ...options }: ListOptions) => {
     const wanted = omitUndefined({ state: state && CALLBACK_STATES[state], gateway, sessionId: session });
-    const found = readPages(
-      (page) => hub.paymentAdmin.listCallbacks({ ...wanted, ...page }),
-      ({ callbacks }) => callbacks.map(callbackView),
-    );
-    await printList(
-      commandContext,
-      {
-        pages: found,
-        columns: CALLBACK_COLUMNS,
-        id: (item) => item.callbackId,
-        none: 'No callback matches.',
-      },
-      options,
-    );
+    const pages = readPages(hub.paymentAdmin.listCallbacks, wanted, 'callbacks', callbackView);
+    const listing = { pages, columns: CALLBACK_COLUMNS, none: 'No callback matches.' };
+    await printList(commandContext, listing, options);
   });
 
   addVerb(callback, 'show', {

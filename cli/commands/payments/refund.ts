@@ -51,13 +51,10 @@ function addListVerb(refund: Command, commandContext: CommandContext): void {
         state: state && REFUND_STATES[state],
         needsReview,
       });
-      const found = readPages(
-        (page) => hub.refunds.listRefunds({ ...wanted, ...page }),
-        ({ refunds }) => refunds.map(refundView),
-      );
+      const pages = readPages(hub.refunds.listRefunds, wanted, 'refunds', refundView);
       await printList(
         commandContext,
-        { pages: found, columns: REFUND_COLUMNS, id: (item) => item.refundId, none: 'No refund matches.' },
+        { pages, columns: REFUND_COLUMNS, none: 'No refund matches.' },
         options,
       );
     },

@@ -31,21 +31,11 @@ export function registerDuplicates(session: Command, commandContext: CommandCont
     .option('--all', 'include payments marked as handled');
   addWatch(listing.addOption(maxOption())).action(
     async ({ slot, all = false, ...options }: DuplicatesOptions) => {
+      const { listDuplicatePayments } = hub.paymentAdmin;
       const wanted = { slot, includeResolved: all };
-      const found = readPages(
-        (page) => hub.paymentAdmin.listDuplicatePayments({ ...wanted, ...page }),
-        ({ duplicatePayments }) => duplicatePayments.map(duplicatePaymentView),
-      );
-      await printList(
-        commandContext,
-        {
-          pages: found,
-          columns: DUPLICATE_PAYMENT_COLUMNS,
-          id: (item) => item.duplicatePaymentId,
-          none: 'There is no duplicate payment.',
-        },
-        options,
-      );
+      const pages = readPages(listDuplicatePayments, wanted, 'duplicatePayments', duplicatePaymentView);
+      const found = { pages, columns: DUPLICATE_PAYMENT_COLUMNS, none: 'There is no duplicate payment.' };
+      await printList(commandContext, found, options);
     },
   );
 

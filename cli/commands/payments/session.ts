@@ -195,20 +195,9 @@ function addListVerb(session: Command, commandContext: CommandContext): void {
         createdFrom: from && timestampOf(from),
         createdTo: to && timestampOf(to),
       });
-      const found = readPages(
-        (page) => hub.payments.listChargeSessions({ ...wanted, ...page }),
-        ({ sessions }) => sessions.map(chargeSessionView),
-      );
-      await printList(
-        commandContext,
-        {
-          pages: found,
-          columns: CHARGE_SESSION_COLUMNS,
-          id: (item) => item.sessionId,
-          none: 'No session matches.',
-        },
-        options,
-      );
+      const pages = readPages(hub.payments.listChargeSessions, wanted, 'sessions', chargeSessionView);
+      const found = { pages, columns: CHARGE_SESSION_COLUMNS, none: 'No session matches.' };
+      await printList(commandContext, found, options);
     },
   );
 }
@@ -266,11 +255,9 @@ function addListVerificationsVerb(session: Command, { hub, out }: CommandContext
     .argument('<sessionId>', 'the session, chs_…')
     .addOption(maxOption())
     .action(async (sessionId: string, { max }: { max?: number }) => {
-      const found = readPages(
-        (page) => hub.payments.listVerifications({ sessionId, ...page }),
-        ({ verifications }) => verifications.map(verificationView),
-      );
-      await out.list(found(max), VERIFICATION_COLUMNS, { none: 'The session has no verifications yet.' });
+      const wanted = { sessionId };
+      const pages = readPages(hub.payments.listVerifications, wanted, 'verifications', verificationView);
+      await out.list(pages(max), VERIFICATION_COLUMNS, { none: 'The session has no verifications yet.' });
     });
 }
 
@@ -284,11 +271,9 @@ function addListChangesVerb(session: Command, { hub, out }: CommandContext): voi
     .argument('<sessionId>', 'the session, chs_…')
     .addOption(maxOption())
     .action(async (sessionId: string, { max }: { max?: number }) => {
-      const found = readPages(
-        (page) => hub.payments.listStatusChanges({ sessionId, ...page }),
-        ({ statusChanges }) => statusChanges.map(statusChangeView),
-      );
-      await out.list(found(max), STATUS_CHANGE_COLUMNS, {
+      const wanted = { sessionId };
+      const pages = readPages(hub.payments.listStatusChanges, wanted, 'statusChanges', statusChangeView);
+      await out.list(pages(max), STATUS_CHANGE_COLUMNS, {
         none: 'The status of this session has not changed yet.',
       });
     });

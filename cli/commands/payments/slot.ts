@@ -18,7 +18,6 @@ import {
   SLOT_FIELDS,
   SLOT_TEST,
   SLOT_TEST_FIELDS,
-  type SlotView,
   slotView,
 } from '../../views/payments/slot.ts';
 import * as json from '../../views/schema.ts';
@@ -47,13 +46,7 @@ const RETURN_ORIGIN =
   'origin of a shop to which customers may return after the checkout, such as https://shop.example.com; repeatable';
 
 /** @throws CliError (usage) if `--option` contradicts `--hold-risky` */
-function slotOptions({
-  option,
-  holdRisky,
-}: {
-  option: Record<string, string>;
-  holdRisky: boolean | undefined;
-}): Record<string, string> {
+function slotOptions(option: Record<string, string>, holdRisky?: boolean): Record<string, string> {
   if (holdRisky === undefined) return option;
   const riskyPayments = holdRisky ? 'hold' : 'settle';
   if ((option['riskyPayments'] ?? riskyPayments) !== riskyPayments) {
@@ -117,7 +110,7 @@ function addAddVerb(slot: Command, commandContext: CommandContext): void {
         environment: SLOT_ENVIRONMENTS[environment],
         baseUrl: baseUrl ?? '',
         credentials,
-        options: slotOptions({ option, holdRisky }),
+        options: slotOptions(option, holdRisky),
         returnOrigins: options.returnOrigin ?? [],
       });
       await printSlot(out, reply.slot);
@@ -138,7 +131,6 @@ function addListVerb(slot: Command, commandContext: CommandContext): void {
         yield (await hub.paymentAdmin.listSlots({})).slots.map(slotView);
       },
       columns: SLOT_COLUMNS,
-      id: (item: SlotView) => item.slotId,
       newestFirst: false,
       none: 'No slots yet. Add one with `hubctl slot add`.',
     };
@@ -178,7 +170,7 @@ function addUpdateVerb(slot: Command, { hub, out }: CommandContext): void {
     .option('--return-origin <url>', `${RETURN_ORIGIN}; replaces all current ones`, collect)
     .option('--no-return-origin', 'allow no shop')
     .action(async (name: string, { option = {}, holdRisky, returnOrigin }: UpdateOptions) => {
-      const options = slotOptions({ option, holdRisky });
+      const options = slotOptions(option, holdRisky);
       const returnOrigins = returnOrigin === undefined ? undefined : { origins: returnOrigin || [] };
       if (Object.keys(options).length === 0 && !returnOrigins) {
         throw usageError(
@@ -226,17 +218,12 @@ function addTestVerb(slot: Command, { hub, out }: CommandContext): void {
   })
     .argument('<slot>', 'name of the slot')
     .action(async (name: string) => {
-      const { ok, answered, detail, durationMs } = await hub.paymentAdmin.testSlot(
-        { slot: name },
-        NO_DEADLINE,
-      );
+      const reply = await hub.paymentAdmin.testSlot({ slot: name }, NO_DEADLINE);
+      const { ok, answered, detail, durationMs } = reply;
       await out.record({ slot: name, ok, answered, detail, durationMs }, SLOT_TEST_FIELDS);
       if (!answered) {
-        throw new CliError(
-          'slot_test_inconclusive',
-          EXIT.failed,
-          `The slot ${name} got no answer: ${detail}`,
-        );
+        const message = `The slot ${name} got no answer: ${detail}`;
+        throw new CliError('slot_test_inconclusive', EXIT.failed, message);
       }
       if (!ok) {
         throw new CliError('slot_test_failed', EXIT.failed, `The slot ${name} does not work: ${detail}`);

@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<Item>[] = [
   { title: 'ID', cell: (item) => item.id },
   { title: 'STATE', cell: (item) => item.state },
 ];
-const LISTING = { columns: COLUMNS, id: (item: Item) => item.id, newestFirst: true, none: 'Nothing yet.' };
+const LISTING = { columns: COLUMNS, newestFirst: true, none: 'Nothing yet.' };
 
 /** Watches what each look sees, in turn, and answers what was printed by then. */
 async function watched(

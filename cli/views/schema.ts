@@ -34,7 +34,7 @@ export type Schema = {
   readonly optional?: boolean;
   /** For an object: the contract message that it shows. */
   readonly message?: string;
-  /** Fields of that message that are not shown under their own names. */
+  /** Fields of that message that are not shown under their own names. `paidMinorUnits` may be shown as `paid`. */
   readonly without?: readonly string[];
 };
 

@@ -3,12 +3,7 @@ import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
 import { yesOption } from '../../parse/shared-options.ts';
-import {
-  KEY_SECRET,
-  KEY_SECRET_COLUMNS,
-  KEY_SECRET_FIELDS,
-  keySecretView,
-} from '../../views/licensing/key-secret.ts';
+import { KEY_SECRET, KEY_SECRET_COLUMNS, keySecretView } from '../../views/licensing/key-secret.ts';
 import * as json from '../../views/schema.ts';
 
 export function addKeySecretVerbs(key: Command, { hub, out, requireYes }: CommandContext): void {
@@ -41,6 +36,6 @@ export function addKeySecretVerbs(key: Command, { hub, out, requireYes }: Comman
         otherwise: 'Nothing was rotated.',
       });
       const { keySecret } = await hub.admin.rotateKeySecret({});
-      await out.record(keySecretView(keySecret), KEY_SECRET_FIELDS);
+      await out.record(keySecretView(keySecret), KEY_SECRET_COLUMNS);
     });
 }

@@ -66,13 +66,7 @@ export const ENDPOINT_FIELDS: readonly Column<EndpointView>[] = [
   { title: 'Old secret until', cell: (item) => shortTime(item.previousSecretUntil) },
 ];
 
-export const ENDPOINT_COLUMNS: readonly Column<EndpointView>[] = pick(
-  ENDPOINT_FIELDS,
-  'Endpoint',
-  'URL',
-  'Events',
-  'State',
-);
+export const ENDPOINT_COLUMNS = pick(ENDPOINT_FIELDS, 'Endpoint', 'URL', 'Events', 'State');
 
 export const ENDPOINT_WITH_SECRET_FIELDS: readonly Column<EndpointWithSecretView>[] = [
   { title: 'Secret', cell: (item) => item.secret },

@@ -60,7 +60,7 @@ export const EVENT_FIELDS: readonly Column<EventView>[] = [
   { title: 'Slot', cell: (item) => item.slot },
 ];
 
-export const EVENT_COLUMNS: readonly Column<EventView>[] = pick(
+export const EVENT_COLUMNS = pick(
   EVENT_FIELDS,
   'Event',
   'Sequence',

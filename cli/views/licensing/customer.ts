@@ -1,7 +1,7 @@
 // JSON schema and columns of customers.
 import type { Customer } from '../../../gen/hub/customer/v1/customer_pb.ts';
 import { type Column, pick } from '../../output/table.ts';
-import { shortTime } from '../cells.ts';
+import { pairsText, shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 
 export const CUSTOMER = json.view('Customer', 'hub.customer.v1.Customer', {
@@ -32,20 +32,14 @@ export const CUSTOMER_FIELDS: readonly Column<CustomerView>[] = [
   { title: 'Erased', cell: (item) => shortTime(item.erasedAt) },
 ];
 
-export const CUSTOMER_COLUMNS: readonly Column<CustomerView>[] = pick(
-  CUSTOMER_FIELDS,
-  'Customer',
-  'Name',
-  'Email',
-  'Reference',
-  'Created',
-);
+export const CUSTOMER_COLUMNS = pick(CUSTOMER_FIELDS, 'Customer', 'Name', 'Email', 'Reference', 'Created');
 
 function nameText({ name, erasedAt }: CustomerView): string {
   return erasedAt === undefined ? name : '(erased)';
 }
 
-function metadataText(metadata: Readonly<Record<string, string>>): string | undefined {
+/** By name. */
+function metadataText(metadata: Readonly<Record<string, string>>): string {
   const entries = Object.entries(metadata).sort(([one], [other]) => (one < other ? -1 : 1));
-  return entries.map(([name, value]) => `${name}=${value}`).join(' ') || undefined;
+  return pairsText(Object.fromEntries(entries));
 }

@@ -1,6 +1,6 @@
 // JSON schema and columns of the secrets of license keys.
 import type { KeySecret } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
-import { type Column, pick } from '../../output/table.ts';
+import type { Column } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 
@@ -22,17 +22,10 @@ const stateOf = ({ active }: KeySecretView): string => (active ? 'active' : 'ret
 const licensesOf = ({ licenses }: KeySecretView): string =>
   licenses >= MAX_COUNTED ? `${MAX_COUNTED} or more` : String(licenses);
 
-export const KEY_SECRET_FIELDS: readonly Column<KeySecretView>[] = [
+/** For the list of secrets and for one secret. */
+export const KEY_SECRET_COLUMNS: readonly Column<KeySecretView>[] = [
   { title: 'Secret', cell: (item) => item.keySecretId },
   { title: 'State', cell: stateOf },
   { title: 'Licenses', cell: licensesOf, right: true },
   { title: 'Created', cell: (item) => shortTime(item.createdAt) },
 ];
-
-export const KEY_SECRET_COLUMNS: readonly Column<KeySecretView>[] = pick(
-  KEY_SECRET_FIELDS,
-  'Secret',
-  'State',
-  'Licenses',
-  'Created',
-);

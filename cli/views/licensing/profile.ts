@@ -19,4 +19,4 @@ export const PROFILE_FIELDS: readonly Column<ProfileView>[] = [
   { title: 'Limits', cell: (item) => limitsText(item.limits) },
 ];
 
-export const PROFILE_COLUMNS: readonly Column<ProfileView>[] = pick(PROFILE_FIELDS, 'Profile', 'Limits');
+export const PROFILE_COLUMNS = pick(PROFILE_FIELDS, 'Profile', 'Limits');

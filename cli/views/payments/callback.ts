@@ -54,7 +54,7 @@ export const CALLBACK_FIELDS: readonly Column<CallbackView>[] = [
   { title: 'Replayed', cell: (item) => item.replayedAt?.map(shortTime).join(', ') },
 ];
 
-export const CALLBACK_COLUMNS: readonly Column<CallbackView>[] = pick(
+export const CALLBACK_COLUMNS = pick(
   CALLBACK_FIELDS,
   'Callback',
   'State',

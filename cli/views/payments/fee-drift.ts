@@ -4,37 +4,24 @@ import { requireField } from '../../connect/require-field.ts';
 import type { Column } from '../../output/table.ts';
 import * as json from '../schema.ts';
 import { feeTerms, termsText } from './fee-rule.ts';
-import { MONEY, moneyView } from './money.ts';
+import { MONEY, moneyMembers } from './money.ts';
 
-export const FEE_DRIFT = json.view(
-  'FeeDrift',
-  {
-    message: 'hub.payment.v1.FeeDrift',
-    without: ['paidMinorUnits', 'expectedMinorUnits', 'takenMinorUnits'],
-  },
-  {
-    day: json.text('the day in UTC'),
-    currency: json.text(),
-    rules: json.list(json.text(), 'names of the rules; empty for payments that no rule charged'),
-    payments: json.integer(),
-    differingPayments: json.integer(),
-    paid: json.withDescription(MONEY, 'sum of these payments'),
-    expected: json.withDescription(MONEY, 'fees by our rules'),
-    taken: json.withDescription(MONEY, 'fees that the provider took'),
-    drift: json.withDescription(MONEY, 'what the provider took more; negative for less'),
-  },
-);
+export const FEE_DRIFT = json.view('FeeDrift', 'hub.payment.v1.FeeDrift', {
+  day: json.text('the day in UTC'),
+  currency: json.text(),
+  rules: json.list(json.text(), 'names of the rules; empty for payments that no rule charged'),
+  payments: json.integer(),
+  differingPayments: json.integer(),
+  paid: json.withDescription(MONEY, 'sum of these payments'),
+  expected: json.withDescription(MONEY, 'fees by our rules'),
+  taken: json.withDescription(MONEY, 'fees that the provider took'),
+  drift: json.withDescription(MONEY, 'what the provider took more; negative for less'),
+});
 type FeeDriftView = json.ValueOf<typeof FEE_DRIFT>;
 
 export function feeDriftView(drift: FeeDrift): FeeDriftView {
-  const { currency, expectedMinorUnits, takenMinorUnits } = drift;
-  const money = (minorUnits: bigint) => moneyView({ minorUnits, currency });
-  return json.viewOf(FEE_DRIFT, drift, {
-    paid: money(drift.paidMinorUnits),
-    expected: money(expectedMinorUnits),
-    taken: money(takenMinorUnits),
-    drift: money(takenMinorUnits - expectedMinorUnits),
-  });
+  const driftMinorUnits = drift.takenMinorUnits - drift.expectedMinorUnits;
+  return json.viewOf(FEE_DRIFT, drift, moneyMembers({ ...drift, driftMinorUnits }));
 }
 
 export const FEE_DRIFT_COLUMNS: readonly Column<FeeDriftView>[] = [
@@ -51,18 +38,7 @@ export const FEE_DRIFT_COLUMNS: readonly Column<FeeDriftView>[] = [
 
 export const FEE_FIT = json.view(
   'FeeFit',
-  {
-    message: 'hub.payment.v1.FeeFit',
-    without: [
-      'rule',
-      'takenMinorUnits',
-      'wouldChargeMinorUnits',
-      'errorMinorUnits',
-      'largestErrorMinorUnits',
-      'chargedMinorUnits',
-      'chargedErrorMinorUnits',
-    ],
-  },
+  { message: 'hub.payment.v1.FeeFit', without: ['rule'] },
   {
     name: json.text('name of the rule'),
     gateway: json.optional(json.text('gateway it is limited to')),
@@ -88,20 +64,8 @@ export type FeeFitView = json.ValueOf<typeof FEE_FIT>;
 
 export function feeFitView(fit: FeeFit): FeeFitView {
   const rule = requireField(fit.rule, 'fee rule');
-  const money = (minorUnits: bigint) => moneyView({ minorUnits, currency: rule.currency });
-  return json.viewOf(
-    FEE_FIT,
-    { ...rule, ...fit },
-    {
-      ...feeTerms(rule),
-      taken: money(fit.takenMinorUnits),
-      wouldCharge: money(fit.wouldChargeMinorUnits),
-      error: money(fit.errorMinorUnits),
-      largestError: money(fit.largestErrorMinorUnits),
-      charged: money(fit.chargedMinorUnits),
-      chargedError: money(fit.chargedErrorMinorUnits),
-    },
-  );
+  const sums = moneyMembers({ ...fit, currency: rule.currency });
+  return json.viewOf(FEE_FIT, { ...rule, ...fit }, { ...sums, ...feeTerms(rule) });
 }
 
 export const FEE_FIT_COLUMNS: readonly Column<FeeFitView>[] = [

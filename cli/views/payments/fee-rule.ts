@@ -7,31 +7,27 @@ import { requireField } from '../../connect/require-field.ts';
 import type { Column } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
-import { MONEY, type MoneyView, moneyText, moneyView } from './money.ts';
+import { MONEY, type MoneyView, moneyMembers, moneyText, moneyView } from './money.ts';
 import { FEE_LINE } from './usage.ts';
 
-export const FEE_RULE = json.view(
-  'FeeRule',
-  { message: 'hub.payment.v1.FeeRule', without: ['fixedMinorUnits', 'minMinorUnits', 'maxMinorUnits'] },
-  {
-    feeRuleId: json.id('fee'),
-    name: json.text(),
-    version: json.integer(),
-    gateway: json.optional(json.text('gateway it is limited to')),
-    slot: json.optional(json.text('slot it is limited to')),
-    currency: json.optional(json.text('currency it is limited to')),
-    basisPoints: json.integer(),
-    percent: json.text('the same as a percentage: `1.50`'),
-    fixed: json.optional(json.withDescription(MONEY, 'fixed amount added to the rate')),
-    min: json.optional(json.withDescription(MONEY, 'minimum fee')),
-    max: json.optional(json.withDescription(MONEY, 'maximum fee')),
-    validFrom: json.time(),
-    validTo: json.optional(json.time('end of validity, exclusive, by settlement time')),
-    state: json.word(FEE_RULE_STATES),
-    slotsMayOverride: json.boolean(),
-    addedBySlot: json.boolean(),
-  },
-);
+export const FEE_RULE = json.view('FeeRule', 'hub.payment.v1.FeeRule', {
+  feeRuleId: json.id('fee'),
+  name: json.text(),
+  version: json.integer(),
+  gateway: json.optional(json.text('gateway it is limited to')),
+  slot: json.optional(json.text('slot it is limited to')),
+  currency: json.optional(json.text('currency it is limited to')),
+  basisPoints: json.integer(),
+  percent: json.text('the same as a percentage: `1.50`'),
+  fixed: json.optional(json.withDescription(MONEY, 'fixed amount added to the rate')),
+  min: json.optional(json.withDescription(MONEY, 'minimum fee')),
+  max: json.optional(json.withDescription(MONEY, 'maximum fee')),
+  validFrom: json.time(),
+  validTo: json.optional(json.time('end of validity, exclusive, by settlement time')),
+  state: json.word(FEE_RULE_STATES),
+  slotsMayOverride: json.boolean(),
+  addedBySlot: json.boolean(),
+});
 export type FeeRuleView = json.ValueOf<typeof FEE_RULE>;
 
 export function feeRuleView(message: FeeRule | undefined): FeeRuleView {
@@ -68,32 +64,19 @@ export const FEE_PREVIEW = json.view('FeePreview', 'hub.payment.v1.PreviewFeesRe
   feeTotal: json.withDescription(MONEY, 'their sum'),
 });
 
-export const FEE_BACKTEST = json.view(
-  'FeeBacktest',
-  {
-    message: 'hub.payment.v1.FeeBacktest',
-    without: ['paidMinorUnits', 'chargedMinorUnits', 'wouldChargeMinorUnits'],
-  },
-  {
-    currency: json.text(),
-    payments: json.integer(),
-    paid: json.withDescription(MONEY, 'sum of these payments'),
-    charged: json.withDescription(MONEY, 'fees by the current rule of this name'),
-    wouldCharge: json.withDescription(MONEY, 'fees by the changed rule'),
-    difference: json.withDescription(MONEY, 'the increase; negative for a decrease'),
-  },
-);
+export const FEE_BACKTEST = json.view('FeeBacktest', 'hub.payment.v1.FeeBacktest', {
+  currency: json.text(),
+  payments: json.integer(),
+  paid: json.withDescription(MONEY, 'sum of these payments'),
+  charged: json.withDescription(MONEY, 'fees by the current rule of this name'),
+  wouldCharge: json.withDescription(MONEY, 'fees by the changed rule'),
+  difference: json.withDescription(MONEY, 'the increase; negative for a decrease'),
+});
 export type FeeBacktestView = json.ValueOf<typeof FEE_BACKTEST>;
 
 export function feeBacktestView(result: FeeBacktest): FeeBacktestView {
-  const { currency, chargedMinorUnits, wouldChargeMinorUnits } = result;
-  const money = (minorUnits: bigint) => moneyView({ minorUnits, currency });
-  return json.viewOf(FEE_BACKTEST, result, {
-    paid: money(result.paidMinorUnits),
-    charged: money(chargedMinorUnits),
-    wouldCharge: money(wouldChargeMinorUnits),
-    difference: money(wouldChargeMinorUnits - chargedMinorUnits),
-  });
+  const differenceMinorUnits = result.wouldChargeMinorUnits - result.chargedMinorUnits;
+  return json.viewOf(FEE_BACKTEST, result, moneyMembers({ ...result, differenceMinorUnits }));
 }
 
 export const FEE_BACKTEST_COLUMNS: readonly Column<FeeBacktestView>[] = [

@@ -20,6 +20,20 @@ export function moneyView(
   return { amount: formatDecimal(minorUnits, currency), minorUnits: Number(minorUnits), currency };
 }
 
+type MoneyName<Name> = Name extends `${infer Member}MinorUnits` ? Member : never;
+
+/** The amounts of a message that has them in minor units of one currency: `paid` of `paidMinorUnits`, and so on. */
+export function moneyMembers<M extends { readonly currency: string }>(
+  message: M,
+): { readonly [Name in keyof M as MoneyName<Name>]: MoneyView } {
+  const { currency } = message;
+  const members = Object.entries<unknown>(message).flatMap(([name, minorUnits]) => {
+    const [, member] = /^(.*)MinorUnits$/.exec(name) ?? [];
+    return member && typeof minorUnits === 'bigint' ? [[member, moneyView({ minorUnits, currency })]] : [];
+  });
+  return Object.fromEntries(members);
+}
+
 /** `100.00 BDT` */
 export function moneyText({ amount, currency }: MoneyView): string {
   return `${amount} ${currency}`;

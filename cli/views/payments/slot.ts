@@ -39,14 +39,7 @@ export const SLOT_FIELDS: readonly Column<SlotView>[] = [
   { title: 'Disabled', cell: (slot) => shortTime(slot.disabledAt) },
 ];
 
-export const SLOT_COLUMNS: readonly Column<SlotView>[] = pick(
-  SLOT_FIELDS,
-  'Slot',
-  'Gateway',
-  'Environment',
-  'State',
-  'Base URL',
-);
+export const SLOT_COLUMNS = pick(SLOT_FIELDS, 'Slot', 'Gateway', 'Environment', 'State', 'Base URL');
 
 function state({ disabled }: SlotView): string {
   return disabled ? 'disabled' : 'enabled';

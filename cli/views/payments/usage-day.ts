@@ -2,14 +2,11 @@
 import type { UsageDay } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import type { Column } from '../../output/table.ts';
 import * as json from '../schema.ts';
-import { MONEY, moneyText, moneyView } from './money.ts';
+import { MONEY, moneyMembers, moneyText } from './money.ts';
 
 export const USAGE_DAY = json.view(
   'UsageDay',
-  {
-    message: 'hub.payment.v1.UsageDay',
-    without: ['paidMinorUnits', 'feeMinorUnits', 'reversedMinorUnits', 'refundedMinorUnits', 'netMinorUnits'],
-  },
+  { message: 'hub.payment.v1.UsageDay', without: ['feeMinorUnits'] },
   {
     day: json.text(),
     currency: json.text(),
@@ -26,14 +23,8 @@ export const USAGE_DAY = json.view(
 export type UsageDayView = json.ValueOf<typeof USAGE_DAY>;
 
 export function usageDayView(day: UsageDay): UsageDayView {
-  const money = (minorUnits: bigint) => moneyView({ minorUnits, currency: day.currency });
-  return json.viewOf(USAGE_DAY, day, {
-    paid: money(day.paidMinorUnits),
-    fees: money(day.feeMinorUnits),
-    reversed: money(day.reversedMinorUnits),
-    refunded: money(day.refundedMinorUnits),
-    net: money(day.netMinorUnits),
-  });
+  const { fee, ...money } = moneyMembers(day);
+  return json.viewOf(USAGE_DAY, day, { ...money, fees: fee });
 }
 
 export const USAGE_DAY_COLUMNS: readonly Column<UsageDayView>[] = [

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from '../../lib/caught-error.ts';
+import { parseObject } from '../../lib/json-object.ts';
 import { CliError, EXIT, usageError } from '../errors/failure.ts';
 import { baseUrl, type Given } from './check-target.ts';
 
@@ -19,19 +20,10 @@ export async function readLocalHub(
     EXIT.failed,
     `${file} names no hub. Restart the hub, or give --server.`,
   );
-  let content: unknown;
-  try {
-    content = JSON.parse(text);
-  } catch {
-    throw broken;
-  }
-  if (typeof content !== 'object' || content === null || !('rpc' in content)) throw broken;
-  if (typeof content.rpc !== 'string') throw broken;
-  const certificate =
-    'rpcCertificate' in content && typeof content.rpcCertificate === 'string'
-      ? content.rpcCertificate
-      : undefined;
-  return { server: baseUrl({ value: content.rpc, from: file }), certificate };
+  const { rpc, rpcCertificate } = parseObject(text) ?? {};
+  if (typeof rpc !== 'string') throw broken;
+  const certificate = typeof rpcCertificate === 'string' ? rpcCertificate : undefined;
+  return { server: baseUrl({ value: rpc, from: file }), certificate };
 }
 
 /** The admin token in `admin-token`, unchecked; undefined if there is none. */

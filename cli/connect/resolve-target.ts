@@ -30,30 +30,22 @@ export async function resolveTarget(given: {
   readonly context?: string;
   readonly dataDir: string;
 }): Promise<Target> {
-  const target = await findTarget(given);
-  return { ...target, ...(given.context !== undefined && { context: given.context }) };
-}
-
-async function findTarget(given: Parameters<typeof resolveTarget>[0]): Promise<Target> {
   const { server: local, certificate } = (await readLocalHub(given.dataDir)) ?? {};
   const server = given.server === undefined ? (local ?? DEFAULT_SERVER) : baseUrl(given.server);
-  const guessedFor = given.server === undefined && local === undefined ? given.dataDir : undefined;
-  const trust = checkTrust(server, { ...given.trust, ...(server === local && { certificate }) });
-  if (given.token !== undefined) {
-    return { server, token: checkToken(given.token), guessedFor, withheld: undefined, ...trust };
-  }
+  const target = {
+    server,
+    token: undefined,
+    guessedFor: given.server === undefined && local === undefined ? given.dataDir : undefined,
+    withheld: undefined,
+    ...checkTrust(server, { ...given.trust, ...(server === local && { certificate }) }),
+    ...(given.context !== undefined && { context: given.context }),
+  };
+  if (given.token !== undefined) return { ...target, token: checkToken(given.token) };
 
   const token = await readLocalToken(given.dataDir);
-  if (token === undefined) return { server, token: undefined, guessedFor, withheld: undefined, ...trust };
-  if (server !== local) {
-    const owner = local === undefined ? 'a local hub' : `the hub at ${local}`;
-    return {
-      server,
-      token: undefined,
-      guessedFor,
-      withheld: `The token in ${token.from} belongs to ${owner} and is not sent to other servers.`,
-      ...trust,
-    };
-  }
-  return { server, token: checkToken(token), guessedFor, withheld: undefined, ...trust };
+  if (token === undefined) return target;
+  if (server === local) return { ...target, token: checkToken(token) };
+  const owner = local === undefined ? 'a local hub' : `the hub at ${local}`;
+  const withheld = `The token in ${token.from} belongs to ${owner} and is not sent to other servers.`;
+  return { ...target, withheld };
 }

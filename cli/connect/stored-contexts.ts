@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { codeOf } from '../../lib/caught-error.ts';
 import { readSecretFile } from '../../lib/files/secret-file.ts';
+import { isObject, parseObject } from '../../lib/json-object.ts';
 import { usageError } from '../errors/failure.ts';
 
 export type StoredContext = {
@@ -71,15 +72,8 @@ export async function writeContexts(file: string, contexts: StoredContexts): Pro
 }
 
 function parsed(text: string): StoredContexts | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined; // the parser's own message quotes the text
-  }
-  if (!isObject(value) || !isObject(value['contexts'])) return undefined;
-  const { current, contexts } = value;
-  if (current !== undefined && typeof current !== 'string') return undefined;
+  const { current, contexts } = parseObject(text) ?? {};
+  if (!isObject(contexts) || (current !== undefined && typeof current !== 'string')) return undefined;
   const found: [string, StoredContext][] = [];
   for (const [name, context] of Object.entries(contexts)) {
     if (!isObject(context) || typeof context['server'] !== 'string') return undefined;
@@ -90,8 +84,4 @@ function parsed(text: string): StoredContexts | undefined {
     found.push([name, { server, ...Object.fromEntries(given) }]);
   }
   return { ...(current !== undefined && { current }), contexts: Object.fromEntries(found) };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -43,7 +43,6 @@ function read(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    const code = codeOf(error);
-    throw usageError(`${path} cannot be read (${code}).`);
+    throw usageError(`${path} cannot be read (${codeOf(error)}).`);
   }
 }

@@ -1,5 +1,6 @@
 // Reads the licenses of a file as a table: CSV with a header, or JSON.
 import { CsvError, parse } from 'csv-parse/sync';
+import { isObject } from '../../lib/json-object.ts';
 import { usageError } from '../errors/failure.ts';
 
 /** The cells of one license, by place in the header. */
@@ -83,10 +84,6 @@ function readJson(text: string, from: string): Table {
 
 function arrayIn(value: unknown): unknown[] | undefined {
   return isObject(value) ? Object.values(value).find((member) => Array.isArray(member)) : undefined;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The texts, numbers and booleans of an object by path. Lists of them are joined by commas. */

@@ -1,5 +1,6 @@
 // Profiles, which describe the columns of providers' statements. Reads a profile from a JSON file.
 import { readFile } from 'node:fs/promises';
+import { isObject } from '../../lib/json-object.ts';
 import { usageError } from '../errors/failure.ts';
 
 /**
@@ -59,7 +60,7 @@ export async function readProfile(path: string): Promise<StatementProfile> {
     const code = error instanceof Error && 'code' in error ? error.code : 'not JSON';
     throw usageError(`--profile: ${path} cannot be read (${code}). Give a profile's name or a JSON file.`);
   }
-  if (!isRecord(value)) throw usageError(`--profile: ${path} is not a JSON object.`);
+  if (!isObject(value)) throw usageError(`--profile: ${path} is not a JSON object.`);
   const wrong = (member: string, what: string) =>
     usageError(`--profile: ${path}: ${member} must be ${what}.`);
   const checks: Readonly<Record<string, [(member: unknown) => boolean, string]>> = {
@@ -99,10 +100,6 @@ export async function readProfile(path: string): Promise<StatementProfile> {
 /** An offset from UTC. */
 export const ZONE = /^[+-](0\d|1[0-4]):[0-5]\d$/;
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
@@ -116,5 +113,5 @@ function isListOf(words: readonly string[]) {
 }
 
 function isRecordOf(words: readonly string[]) {
-  return (value: unknown): boolean => isRecord(value) && isListOf(words)(Object.values(value));
+  return (value: unknown): boolean => isObject(value) && isListOf(words)(Object.values(value));
 }

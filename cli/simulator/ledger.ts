@@ -57,9 +57,7 @@ export function createLedger(now: () => number) {
 
     /** Presses a button as the customer. A failed or cancelled checkout may be retried, except with gateway_two. */
     decide(payment: Payment, outcome: Outcome): Attempt {
-      if (!mayDecide(payment)) {
-        throw new SimulatorError(`payment ${payment.ref} is ${payment.state}: its checkout is closed`);
-      }
+      requireOpen(payment);
       const proof = outcome === 'paid' && payment.gateway !== 'gateway_two' ? proofOf(payment) : undefined;
       const attempt = { outcome, proof, bankId: newProof(), at: new Date(now()), validated: false };
       payment.attempts.push(attempt);
@@ -73,9 +71,7 @@ export function createLedger(now: () => number) {
 
     /** Completes the checkout; `execute` moves the money later. */
     authorize(payment: Payment): void {
-      if (!mayDecide(payment)) {
-        throw new SimulatorError(`payment ${payment.ref} is ${payment.state}: its checkout is closed`);
-      }
+      requireOpen(payment);
       payment.state = 'authorized';
     },
 
@@ -168,6 +164,11 @@ export function createLedger(now: () => number) {
       return Object.fromEntries(totals);
     },
   };
+}
+
+function requireOpen(payment: Payment): void {
+  if (mayDecide(payment)) return;
+  throw new SimulatorError(`payment ${payment.ref} is ${payment.state}: its checkout is closed`);
 }
 
 function moveMoney(payment: Payment, proof: string): void {

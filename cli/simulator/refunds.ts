@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Amount } from './amount.ts';
 import type { Fault } from './faults.ts';
 import { type Payment, SimulatorError } from './payment.ts';
+import type { Call, JsonAnswer, Operation } from './provider.ts';
 
 export type RefundState = 'processing' | 'refunded' | 'cancelled';
 
@@ -27,16 +28,21 @@ export type RefundOrder = Pick<Refund, 'proof' | 'reference' | 'reason' | 'metad
   /** Undefined: the rest of the payment. */
   readonly amount: Amount | undefined;
   /** How long the refund is in progress, and its final state. Default: refunded at once. */
-  readonly progress?: { readonly ms: number; readonly end: 'refunded' | 'cancelled' };
+  readonly progress?: { readonly ms: number; readonly end: 'refunded' | 'cancelled' } | undefined;
 };
 
 export type Refunds = ReturnType<typeof createRefunds>;
 
 const SLOW_MS = 2_000;
 
-/** How the faults `refund_slow` and `refund_cancelled` delay a refund. */
-export function progressOf({ kind, delayMs = SLOW_MS }: Fault): NonNullable<RefundOrder['progress']> {
-  return { ms: delayMs, end: kind === 'refund_cancelled' ? 'cancelled' : 'refunded' };
+/** The faults of an operation that `request` answers: it refuses a refund, or makes one that is in progress for a while. */
+export function refundFaults(
+  refused: JsonAnswer,
+  request: (call: Call, progress: RefundOrder['progress']) => JsonAnswer,
+): NonNullable<Operation['faults']> {
+  const slowly = (call: Call, { kind, delayMs: ms = SLOW_MS }: Fault) =>
+    request(call, { ms, end: kind === 'refund_cancelled' ? 'cancelled' : 'refunded' });
+  return { refund_refused: () => refused, refund_slow: slowly, refund_cancelled: slowly };
 }
 
 export function createRefunds(now: () => number) {

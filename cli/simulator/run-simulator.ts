@@ -1,5 +1,6 @@
 // Runs the simulator until a signal and prints how to use it.
 
+import { codeOf } from '../../lib/caught-error.ts';
 import { usageError } from '../errors/failure.ts';
 import { ENDING_SIGNALS, firstSignal } from '../interrupt/first-signal.ts';
 import type { Streams } from '../streams.ts';
@@ -57,7 +58,7 @@ async function written({ credentials }: Simulator, directory: string): Promise<R
   try {
     return await writeCredentialsFiles(credentials, directory);
   } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? error.code : error;
+    const reason = codeOf(error) ?? error;
     throw usageError(`${directory} cannot be written to (${reason}). Give another with --credentials-dir.`);
   }
 }

@@ -6,13 +6,6 @@ import type { AddressInfo, Socket } from 'node:net';
 /** `refused`: the port is closed. `dropped`: connections are accepted and closed. */
 export type Outage = 'refused' | 'dropped';
 
-export type SimulatorPort = {
-  readonly port: number;
-  /** Makes providers and pages unreachable for this time. Another call replaces the outage. */
-  down(ms: number, how: Outage): void;
-  close(): Promise<void>;
-};
-
 export type SimulatorPortOptions = {
   readonly host: string;
   /** 0 means any free port. */
@@ -27,7 +20,7 @@ const RETRY_MS = 100;
 export async function openSimulatorPort(
   listener: (request: IncomingMessage, response: ServerResponse) => void,
   { host, port, always }: SimulatorPortOptions,
-): Promise<SimulatorPort> {
+) {
   const sockets = new Set<Socket>();
   const exemptSockets = new WeakSet<Socket>();
   let outage: Outage | undefined;
@@ -56,7 +49,8 @@ export async function openSimulatorPort(
 
   return {
     port: actual,
-    down(ms, how) {
+    /** Makes providers and pages unreachable for this time. Another call replaces the outage. */
+    down(ms: number, how: Outage): void {
       clearTimeout(timer);
       outage = how;
       if (how === 'refused') server.close();
@@ -67,7 +61,7 @@ export async function openSimulatorPort(
         listenAgain();
       }, ms);
     },
-    async close() {
+    async close(): Promise<void> {
       clearTimeout(timer);
       server.removeAllListeners('error').on('error', () => {});
       const closed = new Promise((resolve) => server.close(resolve));

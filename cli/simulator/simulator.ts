@@ -86,35 +86,27 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     retryDelaysMs: options.retryDelaysMs ?? [1_000, 5_000, 15_000],
     timeoutMs: options.callbackTimeoutMs ?? 10_000,
   });
-  const tokens = createTokens({
-    grantsPerHour: options.grantsPerHour ?? 60,
-    lifetimeSeconds: options.tokenLifetimeSeconds ?? 3_600,
-    now,
-  });
+  const { grantsPerHour = 60, tokenLifetimeSeconds = 3_600, paymentIdField = 'paymentId' } = options;
   const baseOf = (gateway: Gateway) => `${urlOf(host, listening.port)}/${gateway}`;
-  const checkoutUrl = (gateway: Gateway, ref: string) => `${baseOf(gateway)}/checkout/${ref}`;
+  const checkoutOf = (gateway: Gateway) => (ref: string) => `${baseOf(gateway)}/checkout/${ref}`;
   const stripe = createAccount({
     ledger,
     callbacks,
-    events: createEvents({ webhookSecret: credentials.stripe.webhookSecret, now }),
+    events: createEvents(credentials.stripe.webhookSecret, now),
     webhookUrl: options.stripeWebhookUrl,
-    checkoutUrl: (ref) => checkoutUrl('stripe', ref),
+    checkoutUrl: checkoutOf('stripe'),
     now,
   });
   const providers = {
-    gateway_one: createGatewayOne({
-      store: credentials.gateway_one,
-      ledger,
-      checkoutUrl: (ref) => checkoutUrl('gateway_one', ref),
-    }),
+    gateway_one: createGatewayOne(credentials.gateway_one, ledger, checkoutOf('gateway_one')),
     gateway_two: createGatewayTwo({
       account: credentials.gateway_two,
-      tokens,
+      tokens: createTokens(grantsPerHour, tokenLifetimeSeconds, now),
       ledger,
-      paymentIdField: options.paymentIdField ?? 'paymentId',
-      checkoutUrl: (ref) => checkoutUrl('gateway_two', ref),
+      paymentIdField,
+      checkoutUrl: checkoutOf('gateway_two'),
     }),
-    stripe: createStripe({ credentials: credentials.stripe, ledger, account: stripe }),
+    stripe: createStripe(credentials.stripe.secretKey, ledger, stripe),
   };
   const customer = createCustomer({ ledger, callbacks, providers, payLater: stripe.controls.payLater });
   const conditions = { latencyMs: 0, followedRedirects: 0 };

@@ -33,7 +33,7 @@ export function statementOf(
       disputes: disputes.get(payment.ref) ?? [],
     }))
     .flatMap(LINES[gateway]);
-  return [csvLine(HEADERS[gateway]), ...lines.map(csvLine)].join('');
+  return [`${HEADERS[gateway]}\r\n`, ...lines.map(csvLine)].join('');
 }
 
 const LINES: Readonly<Record<Gateway, (moves: Moves) => readonly (readonly string[])[]>> = {
@@ -42,39 +42,14 @@ const LINES: Readonly<Record<Gateway, (moves: Moves) => readonly (readonly strin
   stripe: linesOfStripe,
 };
 
-const HEADERS: Readonly<Record<Gateway, readonly string[]>> = {
-  gateway_one: [
-    'tran_id',
-    'val_id',
-    'refund_ref_id',
-    'tran_date',
-    'type',
-    'status',
-    'currency_amount',
-    'currency_type',
-    'amount',
-    'store_amount',
-    'currency',
-  ],
-  gateway_two: [
-    'Transaction ID',
-    'Original Transaction ID',
-    'Merchant Invoice Number',
-    'Transaction Date',
-    'Transaction Type',
-    'Transacted Amount',
-    'Currency',
-  ],
-  stripe: [
-    'source_id',
-    'payment_intent_id',
-    'created_utc',
-    'reporting_category',
-    'gross',
-    'fee',
-    'net',
-    'currency',
-  ],
+const HEADERS: Readonly<Record<Gateway, string>> = {
+  gateway_one:
+    'tran_id,val_id,refund_ref_id,tran_date,type,status,' +
+    'currency_amount,currency_type,amount,store_amount,currency',
+  gateway_two:
+    'Transaction ID,Original Transaction ID,Merchant Invoice Number,Transaction Date,Transaction Type,' +
+    'Transacted Amount,Currency',
+  stripe: 'source_id,payment_intent_id,created_utc,reporting_category,gross,fee,net,currency',
 };
 
 function linesOfOne({ merchantTransactionId, amount, state, createdAt, proofs, refunds }: Moves) {
@@ -146,11 +121,8 @@ function linesOfStripe({ ref, proof = '', amount, createdAt, refunds, disputes }
   ];
   const net = lessProviderFee(amount);
   const fee = { ...amount, minor: amount.minor - net.minor };
-  const free = (moved: string): [string, string, string] => [
-    moved,
-    formatAmount({ ...amount, minor: 0n }),
-    moved,
-  ];
+  const nothing = formatAmount({ ...amount, minor: 0n });
+  const free = (moved: string): [string, string, string] => [moved, nothing, moved];
   return [
     line(`ch_${ref.slice('cs_'.length)}`, 'charge', [
       formatAmount(amount),

@@ -8,14 +8,12 @@ import type { Refunds } from '../refunds.ts';
 import { forgedFields, notificationFields, providerTime, type Store } from './notification.ts';
 import { refundOperations } from './refunds.ts';
 
-export type GatewayOneOptions = {
-  readonly store: Store;
-  readonly ledger: Ledger;
-  /** URL of the checkout page of a session key. */
-  readonly checkoutUrl: (ref: string) => string;
-};
-
-export function createGatewayOne({ store, ledger, checkoutUrl }: GatewayOneOptions): Provider {
+/** @param checkoutUrl The URL of the checkout page of a session key. */
+export function createGatewayOne(
+  store: Store,
+  ledger: Ledger,
+  checkoutUrl: (ref: string) => string,
+): Provider {
   const isStore = (fields: URLSearchParams) =>
     fields.get('store_id') === store.storeId && fields.get('store_passwd') === store.storePassword;
   const ofProof = ({ query }: Call) => ledger.byProof(query.get('val_id') ?? '');
@@ -94,7 +92,7 @@ export function createGatewayOne({ store, ledger, checkoutUrl }: GatewayOneOptio
         find: (call) => ofProof(call)?.payment,
         answer: validate,
       },
-      ...refundOperations({ ledger, isStore }),
+      ...refundOperations(ledger, isStore),
       {
         name: 'gateway_one.query',
         method: 'GET',

@@ -3,21 +3,19 @@ import { parseAmount } from '../amount.ts';
 import type { Ledger } from '../ledger.ts';
 import { SimulatorError } from '../payment.ts';
 import { type Call, type JsonAnswer, type Operation, ok } from '../provider.ts';
-import { progressOf, type RefundOrder } from '../refunds.ts';
+import { type RefundOrder, refundFaults } from '../refunds.ts';
 import { providerTime } from './notification.ts';
-
-export type RefundParts = {
-  readonly ledger: Ledger;
-  /** Whether the parameters contain the store's credentials. */
-  readonly isStore: (fields: URLSearchParams) => boolean;
-};
 
 const PATH = '/validator/api/merchantTransIDvalidationAPI.php';
 const INVALID: JsonAnswer = ok({ APIConnect: 'INVALID_REQUEST' });
 /** The store's currency, which refunds are in. */
 const CURRENCY = 'BDT';
 
-export function refundOperations({ ledger, isStore }: RefundParts): readonly Operation[] {
+/** @param isStore Whether the parameters contain the store's credentials. */
+export function refundOperations(
+  ledger: Ledger,
+  isStore: (fields: URLSearchParams) => boolean,
+): readonly Operation[] {
   const { refunds } = ledger;
   const ofBankId = ({ query }: Call) => ledger.byBankId(query.get('bank_tran_id') ?? '');
   const ofRefundId = ({ query }: Call) => refunds.byId(query.get('refund_ref_id') ?? '');
@@ -45,8 +43,8 @@ export function refundOperations({ ledger, isStore }: RefundParts): readonly Ope
     const amount = parseAmount(text('refund_amount'), CURRENCY);
     if (amount === undefined) return failed('Invalid refund_amount');
     try {
-      const order = { proof, reference, amount, reason: text('refund_remarks') };
-      return accepted('success', refunds.make(payment, { ...order, ...(progress && { progress }) }).id);
+      const order = { proof, reference, amount, reason: text('refund_remarks'), progress };
+      return accepted('success', refunds.make(payment, order).id);
     } catch (error) {
       if (error instanceof SimulatorError) return failed(error.message);
       throw error;
@@ -80,11 +78,7 @@ export function refundOperations({ ledger, isStore }: RefundParts): readonly Ope
       matches: (call) => call.query.has('refund_amount'),
       find: (call) => ofBankId(call)?.payment,
       answer: request,
-      faults: {
-        refund_refused: () => failed('Refund is not allowed'),
-        refund_slow: (call, fault) => request(call, progressOf(fault)),
-        refund_cancelled: (call, fault) => request(call, progressOf(fault)),
-      },
+      faults: refundFaults(failed('Refund is not allowed'), request),
     },
     {
       name: 'gateway_one.refund_query',

@@ -40,7 +40,7 @@ export type GatewayTwoOptions = {
 };
 
 export function createGatewayTwo(options: GatewayTwoOptions): Provider {
-  const { account, tokens, ledger, paymentIdField } = options;
+  const { account, tokens, ledger, paymentIdField, checkoutUrl } = options;
 
   const grant = ({ headers, body }: Call): JsonAnswer => {
     if (headers['username'] !== account.username || headers['password'] !== account.password)
@@ -109,7 +109,7 @@ export function createGatewayTwo(options: GatewayTwoOptions): Provider {
         method: 'POST',
         path: '/create',
         find: () => undefined,
-        answer: (call) => createPayment(call, options),
+        answer: (call) => createPayment(call, account.username, ledger, checkoutUrl),
       }),
       guarded({ name: 'gateway_two.execute', method: 'POST', path: '/execute', find, answer: execute }),
       guarded({ name: 'gateway_two.query', method: 'POST', path: '/payment/status', find, answer: query }),

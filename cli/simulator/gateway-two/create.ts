@@ -6,13 +6,12 @@ import type { Payment } from '../payment.ts';
 import { type Call, isWebAddress, type JsonAnswer, ok } from '../provider.ts';
 import { parsed, refused, SUCCESSFUL, text } from './messages.ts';
 
-export type CreateParts = {
-  readonly account: { readonly username: string };
-  readonly ledger: Ledger;
-  readonly checkoutUrl: (ref: string) => string;
-};
-
-export function createPayment({ body }: Call, { account, ledger, checkoutUrl }: CreateParts): JsonAnswer {
+export function createPayment(
+  { body }: Call,
+  merchant: string,
+  ledger: Ledger,
+  checkoutUrl: (ref: string) => string,
+): JsonAnswer {
   const fields = parsed(body);
   const complaint = complaintOf(fields);
   if (complaint !== undefined) return refused('2065', complaint);
@@ -34,7 +33,7 @@ export function createPayment({ body }: Call, { account, ledger, checkoutUrl }: 
       gateway: 'gateway_two',
       merchantTransactionId: invoice,
       amount,
-      merchant: account.username,
+      merchant,
       description: text(fields['payerReference']),
       notifyUrl: undefined,
       returnUrls,
@@ -59,18 +58,11 @@ export function createPayment({ body }: Call, { account, ledger, checkoutUrl }: 
   });
 }
 
+const REQUIRED = 'mode payerReference callbackURL amount currency intent merchantInvoiceNumber'.split(' ');
+
 /** The error of an invalid request, or undefined. */
 function complaintOf(fields: Readonly<Record<string, unknown>>): string | undefined {
-  const names = [
-    'mode',
-    'payerReference',
-    'callbackURL',
-    'amount',
-    'currency',
-    'intent',
-    'merchantInvoiceNumber',
-  ];
-  const missing = names.find((name) => text(fields[name]) === '');
+  const missing = REQUIRED.find((name) => text(fields[name]) === '');
   if (missing !== undefined) return `Mandatory field ${missing} is missing`;
   if (fields['mode'] !== '0011') return 'mode must be 0011';
   if (fields['intent'] !== 'sale') return 'intent must be sale';

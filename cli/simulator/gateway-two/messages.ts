@@ -1,4 +1,5 @@
 // Messages of gateway_two: parsed request bodies, response envelopes, and payments in query responses.
+import { parseObject } from '../../../lib/json-object.ts';
 import { shortAmount } from '../amount.ts';
 import type { Payment } from '../payment.ts';
 import { type JsonAnswer, ok } from '../provider.ts';
@@ -48,10 +49,5 @@ export function text(value: unknown): string {
 
 /** The body's members; none if it is not a JSON object. */
 export function parsed(body: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(body);
-    return typeof value === 'object' && value !== null ? { ...value } : {};
-  } catch {
-    return {};
-  }
+  return parseObject(body) ?? {};
 }

@@ -3,7 +3,7 @@ import { formatAmount, parseAmount, shortAmount } from '../amount.ts';
 import type { Ledger } from '../ledger.ts';
 import { type Payment, SimulatorError } from '../payment.ts';
 import { type Call, type JsonAnswer, type Operation, ok } from '../provider.ts';
-import { progressOf, type Refund, type RefundOrder, type RefundState } from '../refunds.ts';
+import { type Refund, type RefundOrder, type RefundState, refundFaults } from '../refunds.ts';
 import { parsed, text } from './messages.ts';
 
 const FOLDER = '/v2/tokenized-checkout/refund/payment';
@@ -46,8 +46,7 @@ export function refundOperations({ refunds, byRef }: Ledger): readonly Operation
     const amount = parseAmount(text(fields['refundAmount']), original.currency);
     if (amount === undefined) return refused('2072', 'Refund amount not valid');
     try {
-      const order = { proof, reference: sku, amount, reason };
-      const refund = refunds.make(payment, { ...order, ...(progress && { progress }) });
+      const refund = refunds.make(payment, { proof, reference: sku, amount, reason, progress });
       const { currency } = original;
       return ok({ ...originalFields(payment), ...refundFields(refund), currency, sku, reason });
     } catch (error) {
@@ -71,11 +70,7 @@ export function refundOperations({ refunds, byRef }: Ledger): readonly Operation
       path: `${FOLDER}/transaction`,
       find,
       answer: request,
-      faults: {
-        refund_refused: () => refused('2073', 'Refund is not allowed'),
-        refund_slow: (call, fault) => request(call, progressOf(fault)),
-        refund_cancelled: (call, fault) => request(call, progressOf(fault)),
-      },
+      faults: refundFaults(refused('2073', 'Refund is not allowed'), request),
     },
     { name: 'gateway_two.refund_query', method: 'POST', path: `${FOLDER}/status`, find, answer: list },
   ];

@@ -1,18 +1,12 @@
 // gateway_two's access tokens: a few grants an hour, each with a limited lifetime.
 import { randomBytes } from 'node:crypto';
 
-export type TokenOptions = {
-  readonly grantsPerHour: number;
-  readonly lifetimeSeconds: number;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-};
-
 export type Tokens = ReturnType<typeof createTokens>;
 
 const HOUR_MS = 3_600_000;
 
-export function createTokens({ grantsPerHour, lifetimeSeconds, now }: TokenOptions) {
+/** @param now Milliseconds since 1970. */
+export function createTokens(grantsPerHour: number, lifetimeSeconds: number, now: () => number) {
   const endOf = new Map<string, number>();
   let grants: readonly number[] = [];
   let count = 0;

@@ -2,26 +2,19 @@
 import type { Ledger } from '../ledger.ts';
 import { type Payment, SimulatorError } from '../payment.ts';
 import { type Call, isWebAddress, type JsonAnswer, type Operation, ok, type Provider } from '../provider.ts';
-import { progressOf, type RefundOrder } from '../refunds.ts';
-import type { Account, StripeAccount } from './account.ts';
+import { type RefundOrder, refundFaults } from '../refunds.ts';
+import type { Account } from './account.ts';
 import { fromApi } from './amounts.ts';
 import { chargeId, chargeObject, disputeObject, intentId, intentObject, listObject } from './objects.ts';
 
-export type StripeOptions = {
-  readonly credentials: StripeAccount;
-  readonly ledger: Ledger;
-  readonly account: Account;
-};
-
-export function createStripe({ credentials, ledger, account }: StripeOptions): Provider {
+export function createStripe(secretKey: string, ledger: Ledger, account: Account): Provider {
   const answers = new Map<string, { readonly body: string; readonly answer: JsonAnswer }>();
 
   /** Checks the key, and answers a repeated request as before. */
   const guarded = (operation: Operation): Operation => {
     const guard = (call: Call, answer: (call: Call) => JsonAnswer): JsonAnswer => {
       const { authorization, 'idempotency-key': key } = call.headers;
-      if (authorization !== `Bearer ${credentials.secretKey}`)
-        return complaint(401, 'Invalid API Key provided');
+      if (authorization !== `Bearer ${secretKey}`) return complaint(401, 'Invalid API Key provided');
       if (call.method !== 'POST' || typeof key !== 'string') return answer(call);
       const earlier = answers.get(key);
       if (earlier === undefined) {
@@ -160,13 +153,8 @@ function paymentOperations(ledger: Ledger, account: Account): readonly Operation
     if (text !== null && amount === undefined) return complaint(400, 'Invalid amount');
     const metadata = metadataIn(form);
     try {
-      const order = {
-        proof: intentId(payment),
-        reference: metadata['hub_refund'],
-        amount,
-        reason: 'requested',
-      };
-      const made = refunds.make(payment, { ...order, metadata, ...(progress && { progress }) });
+      const about = { reference: metadata['hub_refund'], reason: 'requested', metadata };
+      const made = refunds.make(payment, { proof: intentId(payment), amount, ...about, progress });
       return ok(account.refundJson(made));
     } catch (error) {
       return refusal(error);
@@ -199,11 +187,7 @@ function paymentOperations(ledger: Ledger, account: Account): readonly Operation
       path: '/v1/refunds',
       find: (call) => ofForm(call)?.payment,
       answer: refund,
-      faults: {
-        refund_refused: () => complaint(400, 'Refund is not allowed'),
-        refund_slow: (call, fault) => refund(call, progressOf(fault)),
-        refund_cancelled: (call, fault) => refund(call, progressOf(fault)),
-      },
+      faults: refundFaults(complaint(400, 'Refund is not allowed'), refund),
     },
     {
       name: 'stripe.refunds',

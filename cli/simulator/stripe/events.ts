@@ -5,13 +5,11 @@ import type { CallbackRequest } from '../provider.ts';
 /** An event as it was sent. */
 export type SentEvent = { readonly id: string; readonly type: string; readonly body: string };
 
-export type EventOptions = { readonly webhookSecret: string; readonly now: () => number };
-
 export type Events = ReturnType<typeof createEvents>;
 
 const MAX_EVENTS = 10_000;
 
-export function createEvents({ webhookSecret, now }: EventOptions) {
+export function createEvents(webhookSecret: string, now: () => number) {
   const sent: SentEvent[] = [];
 
   const request = (body: string, url: string, secret: string): CallbackRequest => ({

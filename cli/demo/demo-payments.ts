@@ -6,30 +6,19 @@ import type { Gateway } from '../simulator/payment.ts';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../simulator/simulator.ts';
 import { SLOT_ENVIRONMENTS } from '../views/payments/slot.ts';
 
-export type DemoPayments = {
-  readonly simulator: Simulator;
-  /** Name of the slot, by gateway. */
-  readonly slots: Readonly<Record<Gateway, string>>;
-};
-
-export type DemoPaymentsOptions = Pick<SimulatorOptions, 'onFault'> & { readonly port: number | undefined };
-
 /**
- * Starts the simulator and adds its slots to the hub. Uses the port of the last run, so that existing slots
+ * Starts the simulator and adds a slot for each gateway to the hub. Uses the port of the last run, so that existing slots
  * stay valid; if that port is taken, adds slots for another.
  * @param options `port` undefined: the port of the last run, else 5098, else any free one
  */
 export async function startDemoPayments(
   { paymentAdmin }: Pick<Hub, 'paymentAdmin'>,
-  { port, ...simulation }: DemoPaymentsOptions,
-): Promise<DemoPayments> {
+  { port, ...simulation }: Pick<SimulatorOptions, 'onFault'> & { readonly port: number | undefined },
+) {
   const before = (await paymentAdmin.listSlots({})).slots;
   const lastUrl = before.findLast(({ name }) => name.startsWith(SLOT_NAMES.gateway_one))?.baseUrl;
-  const simulator = await startOn(
-    simulation,
-    port,
-    lastUrl === undefined ? DEFAULT_PORT : Number(new URL(lastUrl).port),
-  );
+  const lastPort = lastUrl === undefined ? DEFAULT_PORT : Number(new URL(lastUrl).port);
+  const simulator = await startOn(simulation, port, lastPort);
   try {
     const slotFor = async (gateway: Gateway, baseUrl: string): Promise<string> => {
       const kept = before.find((slot) => slot.gateway === gateway && slot.baseUrl === baseUrl);
@@ -38,13 +27,8 @@ export async function startDemoPayments(
       const isTaken = before.some(({ name }) => name === wanted);
       const name = isTaken ? `${wanted}-${new URL(baseUrl).port}` : wanted;
       const credentials = { ...simulator.credentials[gateway] };
-      await paymentAdmin.addSlot({
-        name,
-        gateway,
-        environment: SLOT_ENVIRONMENTS.sandbox,
-        baseUrl,
-        credentials,
-      });
+      const environment = SLOT_ENVIRONMENTS.sandbox;
+      await paymentAdmin.addSlot({ name, gateway, environment, baseUrl, credentials });
       return name;
     };
     const slots = {

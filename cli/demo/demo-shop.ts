@@ -17,13 +17,6 @@ export type DemoShopOptions = {
   readonly gatewayUrl: string;
 };
 
-export type DemoShop = {
-  readonly url: string;
-  /** `app/slug` */
-  readonly offer: string;
-  close(): Promise<void>;
-};
-
 const SLUG = 'standard';
 const DEFAULT_PORT = 5097;
 const TOKEN_NAME = 'demo-shop';
@@ -32,7 +25,7 @@ const TOKEN_NAME = 'demo-shop';
 export async function startDemoShop(
   { offers, tokens }: Pick<Hub, 'offers' | 'tokens'>,
   { app, slots, rpcUrl, gatewayUrl }: DemoShopOptions,
-): Promise<DemoShop> {
+) {
   const offer = `${app}/${SLUG}`;
   await createOffer(offers, app);
   await revokeEarlierTokens(tokens);
@@ -51,7 +44,7 @@ export async function startDemoShop(
   return {
     url: `http://127.0.0.1:${port}/`,
     offer,
-    async close() {
+    async close(): Promise<void> {
       shop.close();
       shop.closeAllConnections();
       await once(shop, 'close');

@@ -22,13 +22,6 @@ export type Forwarded = {
   readonly problem?: string;
 };
 
-export type Forwarder = {
-  /** `whsec_…` */
-  readonly secret: string;
-  /** Posts one event. Does not reject if the receiver fails. */
-  forward(event: Event): Promise<Forwarded>;
-};
-
 /** Unlike in the hub, all addresses are allowed, and the operating system resolves names. */
 const ANY_ADDRESS: AddressPolicy = {
   checkUrl: createAddressPolicy(['0.0.0.0/0', '::/0']).checkUrl,
@@ -41,7 +34,7 @@ const ANY_ADDRESS: AddressPolicy = {
  * @param given the secret to sign with, `whsec_…`; default: a new one
  * @throws CliError (usage) that never contains the secret
  */
-export function createForwarder(url: string, given: string | undefined): Forwarder {
+export function createForwarder(url: string, given: string | undefined) {
   if (!/^https?:\/\//i.test(url))
     throw usageError('--forward-to: the URL must begin with http:// or https://.');
   const fault = ANY_ADDRESS.checkUrl(url);
@@ -52,10 +45,12 @@ export function createForwarder(url: string, given: string | undefined): Forward
   const sender = createWebhookSender({ policy: ANY_ADDRESS });
 
   return {
+    /** `whsec_…` */
     secret: secret.reveal(),
-    async forward({ eventId, type, createdAt, sequence, data = null }) {
+    /** Posts one event. Does not reject if the receiver fails. */
+    async forward({ eventId, type, createdAt, sequence, data }: Event): Promise<Forwarded> {
       const at = timestampDate(requireField(createdAt, 'creation time'));
-      const body = formatPayload({ type, at, number: Number(sequence), data });
+      const body = formatPayload({ type, at, number: Number(sequence), data: data ?? null });
       const headers = signatureHeaders({ id: eventId, timestamp: new Date(), body, secrets: [secret] });
       const startedMs = performance.now();
       const result = await sender.send({ url, headers, body });

@@ -1,16 +1,10 @@
 // Writes issued license keys to a CSV file that only its owner can read.
 import { csvLine } from '../output/csv.ts';
 import { openForResults, type ResultsFileOptions } from '../output/new-file.ts';
-import type { ResultsFile } from '../output/results-file.ts';
 import { limitsText, seatsText } from '../views/cells.ts';
 import type { IssuedView } from '../views/licensing/license.ts';
 
 const HEADER = ['licenseId', 'licenseKey', 'app', 'seats', 'limitProfile', 'limits', 'customer', 'expiresAt'];
-
-export type KeyFile = Pick<ResultsFile, 'isStandardOutput' | 'close'> & {
-  /** Appends rows and waits until the disk has them. */
-  append(issued: readonly IssuedView[]): Promise<void>;
-};
 
 /**
  * Opens the file before the first key is issued, and writes its header unless that overwrites content. This
@@ -21,13 +15,15 @@ export type KeyFile = Pick<ResultsFile, 'isStandardOutput' | 'close'> & {
 export async function openKeyFile(
   options: Omit<ResultsFileOptions, 'head' | 'bytes' | 'secret'>,
   { app, count }: { readonly app: string; readonly count: number },
-): Promise<KeyFile> {
+) {
   const shortest = csvLine([LICENSE_ID, LICENSE_KEY, app, '1', '', '', '', '']);
   const bytes = count * Buffer.byteLength(shortest);
   const file = await openForResults({ ...options, head: csvLine(HEADER), bytes, secret: true });
   return {
     isStandardOutput: file.isStandardOutput,
-    append: (issued) => file.write(issued.map((item) => csvLine(cells(item))).join('')),
+    /** Appends rows and waits until the disk has them. */
+    append: (issued: readonly IssuedView[]) =>
+      file.write(issued.map((item) => csvLine(cells(item))).join('')),
     close: () => file.close(),
   };
 }

@@ -1,27 +1,19 @@
 // A worker's side of the metrics of all workers: asks the parent process for them, and sends its own.
 import type { Family } from '../../lib/metrics/family.ts';
-import type { Gather } from '../../lib/metrics/metrics.ts';
 import type { FromWorker, ToWorker } from './workers/messages.ts';
-
-export type WorkerGather = {
-  readonly gather: Gather;
-  /** Handles a message to this worker. Returns whether it is about metrics. */
-  receive(message: ToWorker): boolean;
-  /** What this process measures, once there is something. */
-  measure: () => Promise<readonly Family[]>;
-};
 
 /** Longer than the parent waits for workers that do not reply. */
 const REPLY_TIMEOUT_MS = 3_000;
 
-export function createWorkerGather(send: (message: FromWorker) => void): WorkerGather {
+export function createWorkerGather(send: (message: FromWorker) => void) {
   const awaited = new Map<number, (families: readonly Family[]) => void>();
   let lastRequest = 0;
-  const worker: WorkerGather = {
-    measure: async () => [],
+  const worker = {
+    /** What this process measures, once there is something. */
+    measure: async (): Promise<readonly Family[]> => [],
 
     // Never returns the metrics of this worker alone: they would look like a restart.
-    gather: (own) =>
+    gather: (own: Family[]): Promise<Family[]> =>
       new Promise((resolve, reject) => {
         const request = ++lastRequest;
         const timer = setTimeout(() => {
@@ -36,7 +28,8 @@ export function createWorkerGather(send: (message: FromWorker) => void): WorkerG
         send({ gather: request, own });
       }),
 
-    receive(message) {
+    /** Handles a message to this worker. Returns whether it is about metrics. */
+    receive(message: ToWorker): boolean {
       if (typeof message === 'string') return false;
       if ('gathered' in message) awaited.get(message.for)?.(message.gathered);
       else {

@@ -79,26 +79,20 @@ export function logToStream(stream: LogStream, report: Report): LogOutput {
   };
   process.on('exit', flush);
 
-  return {
-    write(line) {
+  return Object.assign(losses, {
+    write(line: string) {
       const more = Buffer.byteLength(line);
       if (bytes + more > PIPE_BYTES) flush();
       if (lines.length === 0) setImmediate(flush);
       lines.push(line);
       bytes += more;
     },
-    get lostLines() {
-      return losses.lostLines;
-    },
-    get isWritable() {
-      return losses.isWritable;
-    },
     readerGone: reader.promise,
     async close() {
       flush();
       process.off('exit', flush);
     },
-  };
+  });
 }
 
 export type LogFileOptions = {
@@ -137,21 +131,15 @@ export async function logToFile(
   });
   file.on('drop', () => losses.lose(1, reason));
   file.on('write', () => losses.written());
-  return {
-    write: (line) => void file.write(line),
-    get lostLines() {
-      return losses.lostLines;
-    },
-    get isWritable() {
-      return losses.isWritable;
-    },
-    readerGone: new Promise(() => {}),
+  return Object.assign(losses, {
+    write: (line: string) => void file.write(line),
+    readerGone: new Promise<void>(() => {}),
     async close() {
       const closed = new Promise<void>((resolve) => void file.once('close', () => resolve()));
       file.end();
       await Promise.race([closed, setTimeout(CLOSE_MS, undefined, { ref: false })]);
     },
-  };
+  });
 }
 
 /**

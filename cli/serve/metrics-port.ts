@@ -12,14 +12,6 @@ import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
 import type { Family } from '../../lib/metrics/family.ts';
 import type { Settings } from './setting-table.ts';
 
-export type MetricsPort = {
-  /** The address of the port, for this machine. */
-  readonly url: string;
-  /** Reloads its certificates, if any. */
-  reload(): Promise<void>;
-  close(graceMs: number): Promise<void>;
-};
-
 export type MetricsPortOptions = {
   readonly collect: () => Promise<Family[]>;
   /** The core, which knows the tokens; its own tokens without one. */
@@ -31,7 +23,7 @@ export type MetricsPortOptions = {
 export async function openMetricsPort(
   { rpcHost, rpcPort, rpcTlsCert: cert, rpcTlsKey: key }: Settings,
   { collect, core, logger }: MetricsPortOptions,
-): Promise<MetricsPort> {
+) {
   const tls = cert && key ? await openTls({ cert, key, clientCa: undefined }, logger) : undefined;
   const endpoint = createMetricsEndpoint({ collect, admit: askingCore(core), logger });
   const listener = createListener(
@@ -43,9 +35,11 @@ export async function openMetricsPort(
   );
   await listen(listener.server, rpcPort, rpcHost, '--rpc-port or HUB_RPC_PORT');
   return {
+    /** The address of the port, for this machine. */
     url: urlOf(listener.server, tls ? 'https' : 'http'),
+    /** Reloads its certificates, if any. */
     reload: async () => tls?.reload(),
-    async close(graceMs) {
+    async close(graceMs: number): Promise<void> {
       tls?.close();
       await listener.close(graceMs);
     },

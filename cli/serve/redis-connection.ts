@@ -1,25 +1,19 @@
 // The Redis connection of the settings, and its health.
 import type { Logger } from 'pino';
-import { openRedis, type RedisClient, type RedisSource } from '../../core/storage/redis/open-redis.ts';
+import { openRedis, type RedisSource } from '../../core/storage/redis/open-redis.ts';
 import { parseRedisAddress } from '../../core/storage/redis/redis-address.ts';
 import { type RedisHealth, watchRedis } from '../../core/storage/redis/redis-health.ts';
 import type { Settings } from './setting-table.ts';
 
-export type RedisConnection = {
-  readonly client: RedisClient;
-  readonly health: RedisHealth;
-  close(): Promise<void>;
-};
-
 /** @throws Error without REDIS_URL, or if the CA file cannot be read */
-export async function connect(settings: Settings, logger: Logger): Promise<RedisConnection> {
+export async function connect(settings: Settings, logger: Logger) {
   let health: RedisHealth | undefined;
   const client = await openRedis(redisSource(settings), (error) => health?.noteError(error));
   health = watchRedis(client, logger);
   return {
     client,
     health,
-    async close() {
+    async close(): Promise<void> {
       await health?.stop();
       client.disconnect();
     },

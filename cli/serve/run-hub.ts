@@ -21,7 +21,7 @@ import { consoleFiles } from './console-files.ts';
 import { coreTransport, openCore } from './core-transport.ts';
 import { type Addresses, hubFile } from './hub-file.ts';
 import type { LogOutput } from './log-output.ts';
-import { type MetricsPort, openMetricsPort } from './metrics-port.ts';
+import { openMetricsPort } from './metrics-port.ts';
 import type { Settings } from './setting-table.ts';
 import { DEATHS, WORKERS } from './workers/metrics.ts';
 
@@ -97,7 +97,13 @@ export async function runHub(settings: Settings, options: RunOptions): Promise<R
       : await startGateway(settings, { inProcess: core?.transport, redis, logger, metrics, readiness });
   undo.defer(async () => gateway?.stop(0));
   const metricsPort =
-    settings.role === 'gateway' ? await startMetricsPort(settings, metrics, options) : undefined;
+    settings.role !== 'gateway'
+      ? undefined
+      : await openMetricsPort(settings, {
+          collect: () => collectAll(metrics, options.gather),
+          core: coreTransport(settings, undefined),
+          logger,
+        });
   undo.defer(async () => metricsPort?.close(0));
   if (options.worker === undefined) {
     await core?.dataDir.announce(hubFile(settings, { rpc: core.rpcUrl, gateway: gateway?.url }));
@@ -239,15 +245,6 @@ async function startGateway(
   });
   await listen(server, settings.port, settings.host, '--port or HUB_PORT');
   return { url: urlOf(server), stop: close };
-}
-
-function startMetricsPort(
-  settings: Settings,
-  metrics: Metrics,
-  { logger, gather }: RunOptions,
-): Promise<MetricsPort> {
-  const collect = () => collectAll(metrics, gather);
-  return openMetricsPort(settings, { collect, core: coreTransport(settings, undefined), logger });
 }
 
 /** Its client is several MB, which a hub without Redis does not load. */

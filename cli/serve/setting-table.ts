@@ -83,7 +83,7 @@ const TABLE = {
     description:
       'maximum size of the connection pool of each process; it opens one more connection for LISTEN',
   }),
-  redisUrl: setting('REDIS_URL', '<url>', secret(redisUrl), {
+  redisUrl: setting('REDIS_URL', '<url>', secret(valid(parseRedisAddress)), {
     description:
       'Redis for counting requests across hubs: redis://, rediss:// (TLS), redis-sentinel://host1,host2/name; without it each process counts in memory',
   }),
@@ -94,9 +94,14 @@ const TABLE = {
   redisTlsCa: setting('REDIS_TLS_CA', '<file>', text, {
     description: 'PEM file: certificate authority of Redis, for a rediss:// address',
   }),
-  masterKey: setting('HUB_MASTER_KEY', undefined, secret(masterKeys), {
-    description: 'master keys, one per line, each 32 bytes in base64 or hex',
-  }),
+  masterKey: setting(
+    'HUB_MASTER_KEY',
+    undefined,
+    secret(valid((keys) => readMasterKeys(keys, 'the value'))),
+    {
+      description: 'master keys, one per line, each 32 bytes in base64 or hex',
+    },
+  ),
   masterKeyFile: setting('HUB_MASTER_KEY_FILE', '<file>', text, {
     description:
       'file of master keys, mode 0600 (default: master.key in the data directory, created at the first start)',
@@ -189,7 +194,7 @@ const TABLE = {
     description:
       'addresses and CIDR ranges that event endpoints may have although they are not public, separated by commas',
   }),
-  smtpUrl: setting('HUB_SMTP_URL', '<url>', secret(smtpUrl), {
+  smtpUrl: setting('HUB_SMTP_URL', '<url>', secret(valid(parseSmtpUrl)), {
     description:
       'mail server for mails to customers: smtp://user:password@host (STARTTLS) or smtps://…; without it the hub sends no mail',
   }),
@@ -254,24 +259,12 @@ export const SETTINGS = Object.entries(TABLE).map(([key, definition]) => ({
 type Parse<T> = ((text: string) => T) & { readonly words?: readonly string[] };
 
 /** Its flag is the name of the variable: `--port` for `HUB_PORT`. It has none without a placeholder. */
-function setting<T>(
+function setting<T, Fallback extends string | undefined = undefined>(
   env: string,
   placeholder: string | undefined,
   parse: Parse<T>,
-  options: { readonly fallback: string; readonly description: string },
-): Definition<T>;
-function setting<T>(
-  env: string,
-  placeholder: string | undefined,
-  parse: Parse<T>,
-  options: { readonly description: string },
-): Definition<T | undefined>;
-function setting<T>(
-  env: string,
-  placeholder: string | undefined,
-  parse: Parse<T>,
-  { fallback, description }: { readonly fallback?: string; readonly description: string },
-): Definition<T | undefined> {
+  { fallback, description }: { readonly fallback?: Fallback; readonly description: string },
+): Definition<Fallback extends string ? T : T | undefined> {
   const flag = placeholder && env.replace(/^HUB_/, '').toLowerCase().replaceAll('_', '-');
   const { words } = parse;
   return { env, flag, placeholder, fallback, parse, ...(words && { words }), description };
@@ -281,20 +274,10 @@ function secret(parse: (text: string) => string): (text: string) => Secret<strin
   return (value) => new Secret(parse(value));
 }
 
-/** Keeps the text, and rejects one that names no server. */
-function redisUrl(value: string): string {
-  parseRedisAddress(value);
-  return value;
-}
-
 /** Keeps the text, which the hub parses again, and rejects an invalid one. */
-function smtpUrl(value: string): string {
-  parseSmtpUrl(value);
-  return value;
-}
-
-/** The same. */
-function masterKeys(value: string): string {
-  readMasterKeys(value, 'the value');
-  return value;
+function valid(parse: (text: string) => unknown): (text: string) => string {
+  return (value) => {
+    parse(value);
+    return value;
+  };
 }

@@ -17,27 +17,13 @@ export const BATCH = 1000;
 /** Calls in flight besides the current batch: the hub generates keys while its database writes others. */
 const AHEAD = 2;
 
-export type Issuing = {
-  /** Sends no further calls. Resolves once the calls in flight are answered; `batches` still yields them. */
-  stop(): Promise<void>;
-  /** The number of licenses issued so far. */
-  issued(): number;
-  /** Issued licenses that `batches` has not yielded yet. */
-  waiting(): readonly IssuedLicense[];
-  /**
-   * Each batch once it is committed; a batch is atomic. The hub works on the next ones meanwhile, so a loop
-   * that ends early misses keys: those in `waiting`, after `stop`.
-   */
-  readonly batches: AsyncIterable<readonly IssuedLicense[]>;
-};
-
 /** The first batch has the key itself. The same command derives the same keys when it is repeated. */
 function batchKey(idempotencyKey: string, batch: number): string {
   return batch === 0 ? idempotencyKey : `${idempotencyKey}/${batch + 1}`;
 }
 
 /** Issues `count` licenses. Starts when `batches` is first read. */
-export function issueLicenses({ admin }: Pick<Hub, 'admin'>, request: IssueRequest, count: number): Issuing {
+export function issueLicenses({ admin }: Pick<Hub, 'admin'>, request: IssueRequest, count: number) {
   const { idempotencyKey } = request;
   const repeatable = (batch: number) =>
     idempotencyKey !== undefined && { idempotencyKey: batchKey(idempotencyKey, batch) };
@@ -73,12 +59,19 @@ export function issueLicenses({ admin }: Pick<Hub, 'admin'>, request: IssueReque
     }
   }
   return {
-    async stop() {
+    /** Sends no further calls. Resolves once the calls in flight are answered; `batches` still yields them. */
+    async stop(): Promise<void> {
       wanted = requested;
       await Promise.all(inFlight);
     },
+    /** The number of licenses issued so far. */
     issued: () => issued,
+    /** Issued licenses that `batches` has not yielded yet. */
     waiting: () => [...waiting].flat(),
+    /**
+     * Each batch once it is committed; a batch is atomic. The hub works on the next ones meanwhile, so a loop
+     * that ends early misses keys: those in `waiting`, after `stop`.
+     */
     batches: readBatches(),
   };
 }

@@ -6,17 +6,7 @@ import type { FromWorker, ToWorker } from './messages.ts';
 /** The members of a worker process that are needed here. */
 type WorkerProcess = { readonly id: number; send(message: ToWorker, done: () => void): unknown };
 
-export type WorkerMetrics = {
-  /** A worker that serves from now on. */
-  add(worker: WorkerProcess): void;
-  /** The worker has ended. `died`: without a request to end. */
-  remove(worker: WorkerProcess, died: boolean): void;
-  /** Handles a message about metrics. */
-  receive(
-    worker: WorkerProcess,
-    message: Extract<FromWorker, { gather: number } | { measured: unknown }>,
-  ): void;
-};
+type MetricsMessage = Extract<FromWorker, { gather: number } | { measured: unknown }>;
 
 /** A worker that does not reply within this time counts as stuck. Its latest counters are used. */
 const REPLY_TIMEOUT_MS = 1_000;
@@ -32,7 +22,7 @@ export const DEATHS = {
 };
 
 /** For the process that starts the workers. `wanted`: how many there should be. */
-export function createWorkerMetrics(wanted: number): WorkerMetrics {
+export function createWorkerMetrics(wanted: number) {
   const serving = new Map<number, WorkerProcess>();
   const latest = new Map<number, readonly Family[]>();
   /** The latest counters of workers that have ended. Prometheus takes a sum that falls for a restart. */
@@ -88,18 +78,24 @@ export function createWorkerMetrics(wanted: number): WorkerMetrics {
   };
 
   return {
-    add(worker) {
+    /** A worker that serves from now on. */
+    add(worker: WorkerProcess): void {
       serving.set(worker.id, worker);
     },
-    remove({ id }, died) {
+    /** The worker has ended. `died`: without a request to end. */
+    remove({ id }: WorkerProcess, died: boolean): void {
       if (died) deaths += 1;
       serving.delete(id);
       const counts = (latest.get(id) ?? []).filter(isCount);
       latest.delete(id);
       if (counts.length > 0) endedCounters = [...endedCounters, counts];
     },
-    receive(worker, message) {
-      if ('measured' in message) return awaited.get(message.for)?.(message.measured);
+    /** Handles a message about metrics. */
+    receive(worker: WorkerProcess, message: MetricsMessage): void {
+      if ('measured' in message) {
+        awaited.get(message.for)?.(message.measured);
+        return;
+      }
       if (serving.has(worker.id)) latest.set(worker.id, message.own);
       gather(worker).then(
         (gathered) => worker.send({ gathered, for: message.gather }, () => {}),

@@ -7,12 +7,6 @@ import type { Addresses } from '../hub-file.ts';
 import { type FromWorker, type ToWorker, WORKER_VARIABLE } from './messages.ts';
 import { createWorkerMetrics } from './metrics.ts';
 
-export type WorkerPool = {
-  /** The addresses of the workers. */
-  readonly addresses: Addresses;
-  tell(message: ToWorker): void;
-};
-
 export type WorkerPoolOptions = {
   readonly count: number;
   /** Flags of the workers, after those of this process. */
@@ -39,7 +33,7 @@ const PAUSE_MS = 250;
  * Restarts one that dies later.
  * @throws Error with the worker's message, if one cannot start
  */
-export async function startWorkers(options: WorkerPoolOptions): Promise<WorkerPool> {
+export async function startWorkers(options: WorkerPoolOptions) {
   const { count, flags, environment, logger, ending, announce, onLost } = options;
   // The parent process owns waiting connections, so that none is lost with a worker.
   cluster.schedulingPolicy = cluster.SCHED_RR;

@@ -60,20 +60,7 @@ export function createCommandContext(program: Command, streams: Streams): Comman
   };
   const secrets: string[] = [];
   const findTarget = async (contexts: () => StoredContexts): Promise<Target> => {
-    const chosen = chooseHub(
-      {
-        context: typed('context'),
-        server: typed('server'),
-        dataDir: typed('dataDir'),
-        token: typed('token'),
-        tokenFile: typed('tokenFile'),
-        ca: typed('ca'),
-        clientCert: typed('clientCert'),
-        clientKey: typed('clientKey'),
-      },
-      contexts,
-      readTokenFile,
-    );
+    const chosen = chooseHub(typed, contexts, readTokenFile);
     const found = await resolveTarget({ ...chosen, dataDir: options().dataDir });
     if (found.token !== undefined) secrets.push(found.token.value);
     return found;

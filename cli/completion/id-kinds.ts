@@ -1,40 +1,23 @@
 // The kinds of ids, to explain an id of the wrong kind.
 
-/** By prefix: the kind, and the command that lists it. */
-const KINDS: Readonly<Record<string, readonly [noun: string, command: string]>> = {
-  lic: ['a license', 'license show'],
-  seat: ['a seat', 'seat list'],
-  chs: ['a charge session', 'session inspect'],
-  cb: ['a callback', 'callback show'],
-  ord: ['an order', 'order show'],
-  ofr: ['an offer', 'offer show'],
+/** By prefix: the kind, the command that lists it, and the field that takes it, if any. */
+const KINDS: Readonly<Record<string, readonly [noun: string, command: string, field?: string]>> = {
+  lic: ['a license', 'license show', 'licenseId'],
+  seat: ['a seat', 'seat list', 'seatId'],
+  chs: ['a charge session', 'session inspect', 'sessionId'],
+  cb: ['a callback', 'callback show', 'callbackId'],
+  ord: ['an order', 'order show', 'order'],
+  ofr: ['an offer', 'offer show', 'offer'],
   use: ['an entry of the usage log', 'usage list'],
-  dup: ['a duplicate payment', 'session list-duplicates'],
-  rfd: ['a refund', 'refund show'],
-  fee: ['a fee rule', 'fee list'],
-  cus: ['a customer', 'customer show'],
-  tok: ['a service token', 'token list'],
+  dup: ['a duplicate payment', 'session list-duplicates', 'duplicatePaymentId'],
+  rfd: ['a refund', 'refund show', 'refundId'],
+  fee: ['a fee rule', 'fee list', 'feeRuleId'],
+  cus: ['a customer', 'customer show', 'customerId'],
+  tok: ['a service token', 'token list', 'tokenId'],
   ksec: ['a key secret', 'key list-secrets'],
-  mal: ['a mail', 'mail show'],
-  whe: ['an endpoint', 'endpoint show'],
-  evt: ['an event', 'event show'],
-};
-
-const PREFIX_OF_FIELD: Readonly<Record<string, string>> = {
-  licenseId: 'lic',
-  seatId: 'seat',
-  sessionId: 'chs',
-  callbackId: 'cb',
-  duplicatePaymentId: 'dup',
-  refundId: 'rfd',
-  feeRuleId: 'fee',
-  customerId: 'cus',
-  tokenId: 'tok',
-  mailId: 'mal',
-  endpointId: 'whe',
-  eventId: 'evt',
-  offer: 'ofr',
-  order: 'ord',
+  mal: ['a mail', 'mail show', 'mailId'],
+  whe: ['an endpoint', 'endpoint show', 'endpointId'],
+  evt: ['an event', 'event show', 'eventId'],
 };
 
 /** Another kind that the field takes. */
@@ -50,7 +33,7 @@ export function listedBy(field: string): string | undefined {
 
 /** The error text for an id of another kind; undefined if the kind is right or the text is no id. */
 export function otherKind(field: string, value: string): string | undefined {
-  const meant = PREFIX_OF_FIELD[field];
+  const meant = Object.keys(KINDS).find((prefix) => KINDS[prefix]?.[2] === field);
   const better = rewritten(meant, value);
   if (better !== undefined) return `the id is spelled ${better}: try that`;
   const [, prefix = ''] = /^([a-z]+)_[0-9a-z]{26}$/.exec(value) ?? [];

@@ -3,20 +3,12 @@
 import { didYouMean } from '../errors/did-you-mean.ts';
 import { usageError } from '../errors/failure.ts';
 import type { Given } from './check-target.ts';
+import type { GlobalOptions } from '../parse/global-options.ts';
 import { LOCAL, type StoredContexts } from './stored-contexts.ts';
 import type { Trust } from './trust.ts';
 
 /** The value of a global option, and its source: command line or environment. */
 export type Typed = { readonly value: string; readonly from: string; readonly source: 'cli' | 'env' };
-
-export type TypedOptions = {
-  readonly [Name in 'context' | 'server' | 'token' | 'tokenFile' | 'ca' | 'clientCert' | 'clientKey']?:
-    | Typed
-    | undefined;
-} & {
-  /** Undefined for the default. */
-  readonly dataDir?: Typed | undefined;
-};
 
 export type ChosenHub = {
   readonly server?: Given | undefined;
@@ -33,11 +25,13 @@ export type ChosenHub = {
  * @throws CliError (usage) for a contradiction or an unknown context
  */
 export function chooseHub(
-  typed: TypedOptions,
+  typed: (option: keyof GlobalOptions) => Typed | undefined,
   contexts: () => StoredContexts,
   readToken: (file: Typed) => Given,
 ): ChosenHub {
-  const { server, context, dataDir } = typed;
+  const [context, server, dataDir] = (['context', 'server', 'dataDir'] as const).map(typed);
+  const [givenToken, tokenFile] = (['token', 'tokenFile'] as const).map(typed);
+  const files = (['ca', 'clientCert', 'clientKey'] as const).map(typed);
   if (server?.source === 'cli' && context?.source === 'cli') {
     throw usageError('--context, --server: give one of them, not both');
   }
@@ -48,10 +42,8 @@ export function chooseHub(
   const ignoresEnvironment = chosen?.source === 'cli' && chosen === context;
   const usable = (option: Typed | undefined) =>
     option?.source === 'env' && ignoresEnvironment ? undefined : option;
-  const token = tokenOf(usable(typed.token), usable(typed.tokenFile), readToken);
-  const [ca, clientCert, clientKey] = [typed.ca, typed.clientCert, typed.clientKey].map(
-    (option) => usable(option)?.value,
-  );
+  const token = tokenOf(usable(givenToken), usable(tokenFile), readToken);
+  const [ca, clientCert, clientKey] = files.map((option) => usable(option)?.value);
   const trust = { ca, clientCert, clientKey };
   if (name === undefined || name === LOCAL) {
     return { ...(chosen !== undefined && chosen === server && { server }), token, trust };

@@ -36,11 +36,7 @@ export async function followEvents(
   onEvent: (event: Event, cursor: string) => Promise<void>,
 ): Promise<never> {
   const { out } = commandContext;
-  const filter = {
-    types: [...types],
-    app,
-    slot,
-  };
+  const filter = { types: [...types], app, slot };
   const retrying = retryWhileDown(commandContext, (message) => out.note(message ?? 'The hub answers again.'));
   let cursor = first;
   let isOpen = false;

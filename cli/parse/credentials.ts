@@ -38,8 +38,7 @@ async function readSecretFile(path: string): Promise<{ content: string; isOpen: 
     const { mode } = await file.stat();
     return { content: await file.readFile('utf8'), isOpen: (mode & 0o044) !== 0 };
   } catch (error) {
-    const code = codeOf(error);
-    throw usageError(`--credentials-file: ${path} cannot be read (${code}).`);
+    throw usageError(`--credentials-file: ${path} cannot be read (${codeOf(error)}).`);
   }
 }
 

@@ -69,7 +69,7 @@ const QUIET_MS = 60_000;
 
 export function createConnectionCap(options: ConnectionCapOptions): ConnectionCap {
   const { perClient, isExempt = () => false, logger } = options;
-  const open = new Map<string, number>();
+  const open = new Quota<string>(perClient);
   const warn = throttle(QUIET_MS, (client: string) => {
     logger.warn({ client, cap: perClient }, 'connections beyond HUB_CONNECTIONS_PER_CLIENT are refused');
   });
@@ -77,15 +77,11 @@ export function createConnectionCap(options: ConnectionCapOptions): ConnectionCa
     const { remoteAddress = '' } = socket;
     if (perClient === 0 || isExempt(remoteAddress)) return 0;
     const client = clientKey(remoteAddress);
-    const count = (open.get(client) ?? 0) + 1;
-    open.set(client, count);
-    socket.once('close', () => {
-      const left = (open.get(client) ?? 0) - 1;
-      if (left > 0) open.set(client, left);
-      else open.delete(client);
-    });
-    if (count > perClient) warn(client);
-    return Math.max(0, count - perClient);
+    open.take(client);
+    socket.once('close', () => open.release(client));
+    const excess = Math.max(0, open.used(client) - perClient);
+    if (excess > 0) warn(client);
+    return excess;
   };
 }
 

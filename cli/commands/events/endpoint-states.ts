@@ -1,10 +1,8 @@
 // hubctl endpoint disable, enable, remove.
 import type { Command } from 'commander';
-import type { Endpoint } from '../../../gen/hub/event/v1/event_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
 import { requireField } from '../../connect/require-field.ts';
-import type { Output } from '../../output/output.ts';
 import { canPrompt } from '../../parse/confirm.ts';
 import { yesOption } from '../../parse/shared-options.ts';
 import { ENDPOINT, ENDPOINT_FIELDS, endpointView, REMOVED_ENDPOINT } from '../../views/events/endpoint.ts';
@@ -12,6 +10,7 @@ import { ENDPOINT, ENDPOINT_FIELDS, endpointView, REMOVED_ENDPOINT } from '../..
 const EXAMPLE_ID = 'whe_01k8e7qk3vf2tb5s0w9m4x6ydz';
 
 export function addDisableVerb(endpoint: Command, commandContext: CommandContext): void {
+  const { streams, hub, out, requireYes } = commandContext;
   addVerb(endpoint, 'disable', {
     summary: 'stop all deliveries to an endpoint',
     description:
@@ -24,23 +23,16 @@ export function addDisableVerb(endpoint: Command, commandContext: CommandContext
     .addOption(yesOption())
     .action(async (endpointId: string, { reason, yes }: { reason: string; yes?: true }) => {
       // Unlike a revocation it can be undone, and the missed events can be replayed: programs need no --yes.
-      const isConfirmed = yes || !canPrompt(commandContext.streams);
+      const isConfirmed = yes || !canPrompt(streams);
       const question = async () =>
         `Disable ${await nameOf(commandContext, endpointId)}? It misses events until you enable it.`;
-      await commandContext.requireYes({
-        yes: isConfirmed,
-        verb: 'disable',
-        question,
-        otherwise: 'Nothing was disabled.',
-      });
-      await printEndpoint(
-        commandContext.out,
-        await commandContext.hub.events.disableEndpoint({ endpointId, reason }),
-      );
+      await requireYes({ yes: isConfirmed, verb: 'disable', question, otherwise: 'Nothing was disabled.' });
+      const reply = await hub.events.disableEndpoint({ endpointId, reason });
+      await out.record(endpointView(reply.endpoint), ENDPOINT_FIELDS);
     });
 }
 
-export function addEnableVerb(endpoint: Command, commandContext: CommandContext): void {
+export function addEnableVerb(endpoint: Command, { hub, out }: CommandContext): void {
   addVerb(endpoint, 'enable', {
     summary: 'enable a disabled endpoint',
     description:
@@ -50,12 +42,13 @@ export function addEnableVerb(endpoint: Command, commandContext: CommandContext)
   })
     .argument('<endpointId>', 'the endpoint, whe_…')
     .action(async (endpointId: string) => {
-      await printEndpoint(commandContext.out, await commandContext.hub.events.enableEndpoint({ endpointId }));
+      const reply = await hub.events.enableEndpoint({ endpointId });
+      await out.record(endpointView(reply.endpoint), ENDPOINT_FIELDS);
     });
 }
 
 export function addRemoveVerb(endpoint: Command, commandContext: CommandContext): void {
-  const { out, requireYes } = commandContext;
+  const { hub, out, requireYes } = commandContext;
   addVerb(endpoint, 'remove', {
     summary: 'remove an endpoint',
     description:
@@ -69,7 +62,7 @@ export function addRemoveVerb(endpoint: Command, commandContext: CommandContext)
       const question = async () =>
         `Remove ${await nameOf(commandContext, endpointId)}, with its pending deliveries? This cannot be undone.`;
       await requireYes({ yes, verb: 'remove', question, otherwise: 'Nothing was removed.' });
-      await commandContext.hub.events.removeEndpoint({ endpointId });
+      await hub.events.removeEndpoint({ endpointId });
       await out.record({ endpointId }, [{ title: 'Removed', cell: (item) => item.endpointId }]);
     });
 }
@@ -78,11 +71,4 @@ export function addRemoveVerb(endpoint: Command, commandContext: CommandContext)
 async function nameOf({ hub }: CommandContext, endpointId: string): Promise<string> {
   const { url } = requireField((await hub.events.getEndpoint({ endpointId })).endpoint, 'endpoint');
   return `the endpoint ${endpointId} (${url})`;
-}
-
-async function printEndpoint(
-  out: Output,
-  { endpoint }: { readonly endpoint?: Endpoint | undefined },
-): Promise<void> {
-  await out.record(endpointView(endpoint), ENDPOINT_FIELDS);
 }

@@ -44,15 +44,9 @@ export function addUpdateVerb(endpoint: Command, { hub, out }: CommandContext): 
     .action(async (endpointId: string, options: UpdateOptions) => {
       const changed = changedSettings(options);
       const reply = await hub.events.getEndpoint({ endpointId });
-      const {
-        url,
-        events: types,
-        apps,
-        slots,
-        includeKeys,
-        description,
-      } = requireField(reply.endpoint, 'endpoint');
-      const settings = { url, events: types, apps, slots, includeKeys, description, ...changed };
+      const current = requireField(reply.endpoint, 'endpoint');
+      const { url, events, apps, slots, includeKeys, description } = current;
+      const settings = { url, events, apps, slots, includeKeys, description, ...changed };
       const { endpoint: found } = await hub.events.updateEndpoint({ endpointId, settings });
       await out.record(endpointView(found), ENDPOINT_FIELDS);
     });

@@ -62,8 +62,8 @@ export type ManyChange = {
   readonly verb: string;
   /** `renewed` */
   readonly done: string;
-  /** `by 1 year`; empty if the verb says it all. */
-  readonly how: string;
+  /** `by 1 year`; undefined if the verb says it all. */
+  readonly how?: string;
   readonly idempotencyKey?: string;
   readonly change: (licenseId: string) => Promise<{ readonly changed: boolean }>;
 };
@@ -77,7 +77,7 @@ export async function changeMany(
   const { out, requireYes } = commandContext;
   const pages = licensePages(commandContext.hub, readFilter(options))();
   const found = await findAll(commandContext, pages, counted);
-  const [count, how] = [counted(found.length), change.how === '' ? '' : ` ${change.how}`];
+  const [count, how] = [counted(found.length), change.how ? ` ${change.how}` : ''];
   if (options.dryRun) {
     await out.list([found], LICENSE_COLUMNS);
     out.note(`${count} would be ${change.done}${how}. Nothing was changed.`);

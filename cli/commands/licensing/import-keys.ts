@@ -69,12 +69,9 @@ function resultFields(dryRun: boolean): readonly Column<Result>[] {
 
 async function readInput({ streams }: CommandContext, path: string): Promise<Buffer> {
   if (path === '-') return readAll(streams.stdin);
-  try {
-    return await readFile(path);
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    throw usageError(`${path} cannot be read (${code}).`);
-  }
+  return readFile(path).catch((error) => {
+    throw usageError(`${path} cannot be read (${error.code}).`);
+  });
 }
 
 /** Other encodings would import names with replacement characters. */

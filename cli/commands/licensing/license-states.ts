@@ -32,7 +32,6 @@ export function addSuspendVerb(license: Command, commandContext: CommandContext)
         return changeMany(commandContext, options, {
           verb: 'suspend',
           done: 'suspended',
-          how: '',
           change: (id) => hub.admin.suspendLicense({ licenseId: id, reason }),
         });
       }
@@ -59,7 +58,6 @@ export function addResumeVerb(license: Command, commandContext: CommandContext):
       return changeMany(commandContext, options, {
         verb: 'resume',
         done: 'resumed',
-        how: '',
         change: (id) => hub.admin.resumeLicense({ licenseId: id }),
       });
     }

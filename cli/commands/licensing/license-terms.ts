@@ -78,7 +78,6 @@ export function addUpdateVerb(license: Command, commandContext: CommandContext):
       return changeMany(commandContext, options, {
         verb: 'update',
         done: 'updated',
-        how: '',
         ...onceForMany(options),
         change: (id) => hub.admin.updateLicense({ ...change, licenseId: id, ...onceFor(options, id) }),
       });

@@ -1,7 +1,6 @@
 // hubctl mail list-templates, show-template, set-template, remove-template.
 import { readFile } from 'node:fs/promises';
 import { Argument, type Command, Option } from 'commander';
-import { codeOf } from '../../../lib/caught-error.ts';
 import { MAIL_KINDS } from '../../../lib/presentation/enum-names.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
@@ -91,21 +90,12 @@ export function addSetTemplateVerb(mail: Command, { hub, out }: CommandContext):
       const { language, subjectLine: subject, textFile, htmlFile } = options;
       const text = await readBody('--text-file', textFile);
       const html = htmlFile === undefined ? '' : await readBody('--html-file', htmlFile);
-      const reply = await hub.mails.setMailTemplate({
-        app,
-        kind: MAIL_KINDS[kind],
-        language,
-        subject,
-        text,
-        html,
-      });
+      const template = { app, kind: MAIL_KINDS[kind], language, subject, text, html };
+      const reply = await hub.mails.setMailTemplate(template);
       const view = templateView(reply.template);
       await out.record(view, TEMPLATE_FIELDS);
-      if (!reply.changed) out.note('The app had this template already.');
-      else
-        out.note(
-          `See a mail with: hubctl mail preview --app ${app} --kind ${kind} --language ${view.language}`,
-        );
+      const preview = `hubctl mail preview --app ${app} --kind ${kind} --language ${view.language}`;
+      out.note(reply.changed ? `See a mail with: ${preview}` : 'The app had this template already.');
     });
 }
 
@@ -139,9 +129,7 @@ function kindArgument(): Argument {
 }
 
 async function readBody(option: string, path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    throw usageError(`${option}: ${path} cannot be read (${codeOf(error)}).`);
-  }
+  return readFile(path, 'utf8').catch((error) => {
+    throw usageError(`${option}: ${path} cannot be read (${error.code}).`);
+  });
 }

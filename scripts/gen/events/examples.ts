@@ -94,20 +94,23 @@ const session = (change: Fields<typeof ChargeSessionSchema>): JsonObject =>
     ...change,
   });
 
-const order = (change: Fields<typeof OrderSchema> = {}): JsonObject =>
+const ORDER: Fields<typeof OrderSchema> = {
+  orderId: 'ord_01jqv3zdjk8c2m5q9t4w7y0a3d',
+  sessionId: SESSION_ID,
+  slot: 'store',
+  offer: 'photo-desk/pro',
+  offerId: 'ofr_01jqv3zdjm4f7h1k6n9r2v5x8b',
+  offerVersion: 1,
+  quantity: 1,
+  amount: { minorUnits: 4_900n, currency: 'BDT' },
+  customerId: CUSTOMER_ID,
+  createdAt: NOW,
+};
+const fulfilledOrder = (change: Fields<typeof OrderSchema> = {}): JsonObject =>
   showObject(OrderSchema, {
-    orderId: 'ord_01jqv3zdjk8c2m5q9t4w7y0a3d',
-    sessionId: SESSION_ID,
-    slot: 'store',
-    offer: 'photo-desk/pro',
-    offerId: 'ofr_01jqv3zdjm4f7h1k6n9r2v5x8b',
-    offerVersion: 1,
-    quantity: 1,
-    amount: { minorUnits: 4_900n, currency: 'BDT' },
-    customerId: CUSTOMER_ID,
+    ...ORDER,
     state: OrderState.FULFILLED,
     licenses: [{ licenseId: LICENSE_ID, issued: true }],
-    createdAt: NOW,
     fulfilledAt: NOW,
     ...change,
   });
@@ -213,22 +216,17 @@ export const EXAMPLES: Readonly<Record<EventType, JsonObject>> = {
     stateReason: 'the provider refused: the balance of the store is too low',
     finishedAt: NOW,
   }),
-  'order.fulfilled': order(),
+  'order.fulfilled': fulfilledOrder(),
   'order.blocked': showObject(OrderSchema, {
+    ...ORDER,
     orderId: 'ord_01jqv3zdjn1b4e7h0k3n6r9t2w',
-    sessionId: SESSION_ID,
-    slot: 'store',
     offer: 'photo-desk/renewal',
     offerId: 'ofr_01jqv3zdjp5s8v1x4z7b0d3f6h',
     offerVersion: 2,
-    quantity: 1,
-    amount: { minorUnits: 4_900n, currency: 'BDT' },
-    customerId: CUSTOMER_ID,
     state: OrderState.BLOCKED,
     reason: 'this license has been revoked: reinstate it before you renew it',
-    createdAt: NOW,
   }),
-  'order.refunded': order({
+  'order.refunded': fulfilledOrder({
     state: OrderState.REFUNDED,
     reason: 'the provider reversed the payment',
     licenses: [{ licenseId: LICENSE_ID, issued: true, takenBack: TakenBack.SUSPENDED }],

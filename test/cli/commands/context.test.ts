@@ -2,7 +2,7 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { chooseHub, type TypedOptions } from '../../../cli/connect/choose-hub.ts';
+import { chooseHub, type Typed } from '../../../cli/connect/choose-hub.ts';
 import { contextsFile, type StoredContexts } from '../../../cli/connect/stored-contexts.ts';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
@@ -19,9 +19,9 @@ const STORED: StoredContexts = {
 };
 const cli = (value: string) => ({ value, from: '--flag', source: 'cli' as const });
 const env = (value: string) => ({ value, from: 'VARIABLE', source: 'env' as const });
-const choose = (typed: TypedOptions, stored: StoredContexts = STORED) =>
+const choose = (typed: { readonly [option: string]: Typed }, stored: StoredContexts = STORED) =>
   chooseHub(
-    typed,
+    (option) => typed[option],
     () => stored,
     ({ value, from }) => ({ value: `content of ${value}`, from }),
   );

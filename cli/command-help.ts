@@ -1,5 +1,6 @@
 // The help text of a command besides its arguments and options.
 import type { Command, Help } from 'commander';
+import type { CommandContext } from './command-context.ts';
 import { COMMAND_LIST, type CommandName } from './command-list.ts';
 import type { Schema, TypedSchema } from './views/schema.ts';
 
@@ -19,6 +20,12 @@ export type Prints =
   | { readonly lines: TypedSchema }
   | { readonly other: string };
 
+/**
+ * Adds a command to the program, or a verb to its noun. Commands register cheaply: they import heavy modules when they
+ * run.
+ */
+export type Register = (parent: Command, commandContext: CommandContext) => void;
+
 const manuals = new WeakMap<Command, VerbManual>();
 
 /** Undefined for a noun, which is no command by itself. */
@@ -30,6 +37,14 @@ export function manualOf(command: Command): VerbManual | undefined {
 export function addNoun(program: Command, name: CommandName, description: string): Command {
   const { group, summary } = COMMAND_LIST[name];
   return program.command(name).summary(summary).description(description).helpGroup(group).helpCommand(false);
+}
+
+/** A noun with these verbs. */
+export function nounOf(name: CommandName, description: string, verbs: readonly Register[]): Register {
+  return (program, commandContext) => {
+    const noun = addNoun(program, name, description);
+    for (const addTo of verbs) addTo(noun, commandContext);
+  };
 }
 
 /** Adds a command of one word. */

@@ -1,12 +1,9 @@
 // The commands, and the modules that register them.
 import type { Command } from 'commander';
-import type { CommandContext } from './command-context.ts';
+import type { Register } from './command-help.ts';
 import { COMMAND_LIST, type CommandName } from './command-list.ts';
 
-/** Commands register cheaply: they import heavy modules when they run. */
-export type RegisterCommand = (program: Command, commandContext: CommandContext) => void;
-
-const COMMANDS: Readonly<Record<CommandName, () => Promise<RegisterCommand>>> = {
+const COMMANDS: Readonly<Record<CommandName, () => Promise<Register>>> = {
   serve: async () => (await import('./commands/operations/serve.ts')).registerServe,
   demo: async () => (await import('./commands/operations/demo.ts')).registerDemo,
   simulate: async () => (await import('./commands/operations/simulate.ts')).registerSimulate,
@@ -54,7 +51,7 @@ const OVERVIEW = ['', '-h', '--help', '-V', '--version'];
  *
  * @param words The words after `hubctl`.
  */
-export async function loadCommands(words?: readonly string[]): Promise<readonly RegisterCommand[]> {
+export async function loadCommands(words?: readonly string[]): Promise<readonly Register[]> {
   const [first = '', ...more] = words ?? ['help'];
   if (more.length === 0 && OVERVIEW.includes(first)) return [registerNames];
   const load = isCommand(first) && !NEEDS_ALL.includes(first) ? COMMANDS[first] : undefined;

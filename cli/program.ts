@@ -1,10 +1,9 @@
 // The tree of commands.
 import { Command, Help } from 'commander';
 import { type CommandContext, createCommandContext } from './command-context.ts';
-import { manualText } from './command-help.ts';
+import { manualText, type Register } from './command-help.ts';
 import { COMMAND_LIST } from './command-list.ts';
 import { pathOf } from './errors/explain-usage.ts';
-import type { RegisterCommand } from './load-commands.ts';
 import { DESCRIPTION, overviewText } from './overview.ts';
 import { addGlobalOptions } from './parse/global-options.ts';
 import type { Streams } from './streams.ts';
@@ -21,7 +20,7 @@ export type Program = {
   readonly complaint: () => string;
 };
 
-export function createProgram(streams: Streams, commands: readonly RegisterCommand[]): Program {
+export function createProgram(streams: Streams, commands: readonly Register[]): Program {
   let printed = '';
   let complaint = '';
   const program = new Command('hubctl')

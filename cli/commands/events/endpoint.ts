@@ -1,7 +1,7 @@
 // hubctl endpoint: the URLs that the hub delivers events to.
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
-import { addNoun, addVerb } from '../../command-help.ts';
+import { addVerb, nounOf } from '../../command-help.ts';
 import { CliError, EXIT } from '../../errors/failure.ts';
 import {
   DELIVERIES_TO_ENDPOINT_COLUMNS,
@@ -23,22 +23,21 @@ import { addUpdateVerb } from './endpoint-update.ts';
 const EXAMPLE_ID = 'whe_01k8e7qk3vf2tb5s0w9m4x6ydz';
 const SHOWN_DELIVERIES = 20;
 
-export function registerEndpoint(program: Command, commandContext: CommandContext): void {
-  const endpoint = addNoun(
-    program,
-    'endpoint',
-    'URLs that the hub posts events to, signed as Standard Webhooks specifies. An endpoint receives the events of changes that are made after you add it.',
-  );
-  addAddVerb(endpoint, commandContext);
-  addListVerb(endpoint, commandContext);
-  addShowVerb(endpoint, commandContext);
-  addUpdateVerb(endpoint, commandContext);
-  addTestVerb(endpoint, commandContext);
-  addRotateSecretVerb(endpoint, commandContext);
-  addDisableVerb(endpoint, commandContext);
-  addEnableVerb(endpoint, commandContext);
-  addRemoveVerb(endpoint, commandContext);
-}
+export const registerEndpoint = nounOf(
+  'endpoint',
+  'URLs that the hub posts events to, signed as Standard Webhooks specifies. An endpoint receives the events of changes that are made after you add it.',
+  [
+    addAddVerb,
+    addListVerb,
+    addShowVerb,
+    addUpdateVerb,
+    addTestVerb,
+    addRotateSecretVerb,
+    addDisableVerb,
+    addEnableVerb,
+    addRemoveVerb,
+  ],
+);
 
 function addListVerb(endpoint: Command, { hub, out }: CommandContext): void {
   addVerb(endpoint, 'list', {

@@ -1,7 +1,7 @@
 // hubctl event: the events of the hub and their deliveries.
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
-import { addNoun, addVerb } from '../../command-help.ts';
+import { addVerb, nounOf } from '../../command-help.ts';
 import { readPages } from '../../connect/pages.ts';
 import { orExported } from '../../output/export-to-file.ts';
 import { printableJson } from '../../output/printable.ts';
@@ -28,18 +28,11 @@ type ListOptions = FormatOptions & { type?: string[]; object?: string; app?: str
 
 const EXAMPLE_ID = 'evt_01k8e7v0c5eaxbgqm2tq1h9n3r';
 
-export function registerEvent(program: Command, commandContext: CommandContext): void {
-  const event = addNoun(
-    program,
-    'event',
-    'Changes that the hub delivers to endpoints and streams to programs. The sequence numbers all events without gaps. Of two events of an object, the later one has the larger number.',
-  );
-  addListVerb(event, commandContext);
-  addShowVerb(event, commandContext);
-  addReplayVerb(event, commandContext);
-  addTailVerb(event, commandContext);
-  addListenVerb(event, commandContext);
-}
+export const registerEvent = nounOf(
+  'event',
+  'Changes that the hub delivers to endpoints and streams to programs. The sequence numbers all events without gaps. Of two events of an object, the later one has the larger number.',
+  [addListVerb, addShowVerb, addReplayVerb, addTailVerb, addListenVerb],
+);
 
 function addListVerb(event: Command, commandContext: CommandContext): void {
   const { hub } = commandContext;

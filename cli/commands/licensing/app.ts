@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { App } from '../../../gen/hub/license/v1/license_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { addNoun, addVerb } from '../../command-help.ts';
+import { addVerb, nounOf } from '../../command-help.ts';
 import { readPages } from '../../connect/pages.ts';
 import { usageError } from '../../errors/failure.ts';
 import type { Output } from '../../output/output.ts';
@@ -14,20 +14,11 @@ import { APP, APP_COLUMNS, APP_FIELDS, appView, SIGNING_KEY_COLUMNS } from '../.
 import { DEMO_LICENSE, DEMO_LICENSE_FIELDS } from '../../views/licensing/demo-license.ts';
 import * as json from '../../views/schema.ts';
 
-export function registerApp(program: Command, commandContext: CommandContext): void {
-  const app = addNoun(
-    program,
-    'app',
-    'Applications whose licenses the hub issues. Each has one active signing key; retired keys stay published until you withdraw them, so that older licenses still verify.',
-  );
-  addCreateVerb(app, commandContext);
-  addUpdateVerb(app, commandContext);
-  addListVerb(app, commandContext);
-  addShowVerb(app, commandContext);
-  addRotateKeyVerb(app, commandContext);
-  addWithdrawKeyVerb(app, commandContext);
-  addSeedVerb(app, commandContext);
-}
+export const registerApp = nounOf(
+  'app',
+  'Applications whose licenses the hub issues. Each has one active signing key; retired keys stay published until you withdraw them, so that older licenses still verify.',
+  [addCreateVerb, addUpdateVerb, addListVerb, addShowVerb, addRotateKeyVerb, addWithdrawKeyVerb, addSeedVerb],
+);
 
 type DefaultTermOptions = {
   readonly leaseDays?: number;

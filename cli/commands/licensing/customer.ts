@@ -1,7 +1,7 @@
 // hubctl customer: the people and companies that own licenses.
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
-import { addNoun, addVerb } from '../../command-help.ts';
+import { addVerb, nounOf } from '../../command-help.ts';
 import { readPages } from '../../connect/pages.ts';
 import { usageError } from '../../errors/failure.ts';
 import { omitUndefined } from '../../parse/omit-undefined.ts';
@@ -33,18 +33,11 @@ type UpdateOptions = Partial<Omit<CreateOptions, 'idempotencyKey'>> & {
 
 const EXAMPLE_ID = 'cus_01k8e7qk3vf2tb5s0w9m4x6ydz';
 
-export function registerCustomer(program: Command, commandContext: CommandContext): void {
-  const customer = addNoun(
-    program,
-    'customer',
-    'The people and companies that own licenses. A license belongs to at most one customer.',
-  );
-  addCreateVerb(customer, commandContext);
-  addListVerb(customer, commandContext);
-  addShowVerb(customer, commandContext);
-  addUpdateVerb(customer, commandContext);
-  addEraseVerb(customer, commandContext);
-}
+export const registerCustomer = nounOf(
+  'customer',
+  'The people and companies that own licenses. A license belongs to at most one customer.',
+  [addCreateVerb, addListVerb, addShowVerb, addUpdateVerb, addEraseVerb],
+);
 
 function addCreateVerb(customer: Command, { hub, out }: CommandContext): void {
   addVerb(customer, 'create', {

@@ -1,7 +1,7 @@
 // hubctl key: issues licenses with their keys, and manages the secrets of the keys.
 import { type Command, Option } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
-import { addNoun, addVerb } from '../../command-help.ts';
+import { addVerb, nounOf } from '../../command-help.ts';
 import { parseExpiry } from '../../parse/parse-expiry.ts';
 import {
   parseCount,
@@ -18,16 +18,11 @@ import { ISSUED_LICENSES, type IssueOptions, issueKeys } from './issue-keys.ts';
 import { addImportVerb } from './key-import.ts';
 import { addKeySecretVerbs } from './key-secrets.ts';
 
-export function registerKey(program: Command, commandContext: CommandContext): void {
-  const key = addNoun(
-    program,
-    'key',
-    'License keys. The hub stores a hash of a key only, and derives the key again from a secret to show it: `hubctl license key`.',
-  );
-  addIssueVerb(key, commandContext);
-  addImportVerb(key, commandContext);
-  addKeySecretVerbs(key, commandContext);
-}
+export const registerKey = nounOf(
+  'key',
+  'License keys. The hub stores a hash of a key only, and derives the key again from a secret to show it: `hubctl license key`.',
+  [addIssueVerb, addImportVerb, addKeySecretVerbs],
+);
 
 function addIssueVerb(key: Command, commandContext: CommandContext): void {
   const issue = addVerb(key, 'issue', {

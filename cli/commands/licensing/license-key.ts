@@ -61,12 +61,7 @@ function addRekeyVerb(license: Command, { hub, out, requireYes }: CommandContext
           `with ${before.keyHint} stops at once; ${before.seatsUsed} seats in use stay.`
         );
       };
-      await requireYes({
-        yes,
-        verb: 'rekey',
-        question,
-        otherwise: 'The key was not replaced.',
-      });
+      await requireYes({ yes, verb: 'rekey', question, otherwise: 'The key was not replaced.' });
       const reply = await hub.admin.rekeyLicense({ licenseId, idempotencyKey });
       await out.record(issuedView(reply), ISSUED_FIELDS);
       if (reply.licenseKey === '') {

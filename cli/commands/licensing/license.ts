@@ -1,7 +1,7 @@
 // hubctl license: issued licenses.
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
-import { addNoun, addVerb } from '../../command-help.ts';
+import { addVerb, nounOf } from '../../command-help.ts';
 import { LICENSE, LICENSE_FIELDS, licenseView } from '../../views/licensing/license.ts';
 import { addLicenseKeyVerbs } from './license-key.ts';
 import { addListVerb } from './license-list.ts';
@@ -16,19 +16,18 @@ import { addRenewVerb, addUpdateVerb } from './license-terms.ts';
 
 const EXAMPLE_ID = 'lic_01k8e7qk3vf2tb5s0w9m4x6ydz';
 
-export function registerLicense(program: Command, commandContext: CommandContext): void {
-  const license = addNoun(program, 'license', 'Issued licenses.');
-  addListVerb(license, commandContext);
-  addShowVerb(license, commandContext);
-  addLicenseKeyVerbs(license, commandContext);
-  addUpdateVerb(license, commandContext);
-  addRenewVerb(license, commandContext);
-  addSuspendVerb(license, commandContext);
-  addResumeVerb(license, commandContext);
-  addTransferVerb(license, commandContext);
-  addRevokeVerb(license, commandContext);
-  addReinstateVerb(license, commandContext);
-}
+export const registerLicense = nounOf('license', 'Issued licenses.', [
+  addListVerb,
+  addShowVerb,
+  addLicenseKeyVerbs,
+  addUpdateVerb,
+  addRenewVerb,
+  addSuspendVerb,
+  addResumeVerb,
+  addTransferVerb,
+  addRevokeVerb,
+  addReinstateVerb,
+]);
 
 function addShowVerb(license: Command, { hub, out }: CommandContext): void {
   addVerb(license, 'show', {

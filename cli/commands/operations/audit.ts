@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { ACTOR_KINDS } from '../../../lib/presentation/enum-names.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { addNoun, addVerb } from '../../command-help.ts';
+import { addVerb, nounOf } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
 import { readPages } from '../../connect/pages.ts';
 import { CliError, EXIT } from '../../errors/failure.ts';
@@ -36,17 +36,11 @@ type ListOptions = ListingOptions & {
   to?: Date;
 };
 
-export function registerAudit(program: Command, commandContext: CommandContext): void {
-  const audit = addNoun(
-    program,
-    'audit',
-    'The log of all changes with the values before and after, and the verification that it is complete.',
-  );
-  addListVerb(audit, commandContext);
-  addVerifyVerb(audit, commandContext);
-  addBeginChainVerb(audit, commandContext);
-  addExportVerb(audit, commandContext);
-}
+export const registerAudit = nounOf(
+  'audit',
+  'The log of all changes with the values before and after, and the verification that it is complete.',
+  [addListVerb, addVerifyVerb, addBeginChainVerb, addExportVerb],
+);
 
 function addListVerb(audit: Command, commandContext: CommandContext): void {
   const { hub } = commandContext;
@@ -129,12 +123,7 @@ function addBeginChainVerb(audit: Command, { hub, out, requireYes }: CommandCont
     .addOption(yesOption())
     .action(async ({ reason, yes }: { reason: string; yes?: true }) => {
       const question = () => 'Begin a new chain? Entries linked in the old chain can no longer be verified.';
-      await requireYes({
-        yes,
-        verb: 'begin a chain',
-        question,
-        otherwise: 'No chain was begun.',
-      });
+      await requireYes({ yes, verb: 'begin a chain', question, otherwise: 'No chain was begun.' });
       const { head } = await hub.audit.beginAuditChain({ reason });
       await out.record({ head }, [{ title: 'Head', cell: (item) => item.head }]);
     });

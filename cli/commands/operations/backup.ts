@@ -1,7 +1,7 @@
 // hubctl backup: creates, verifies and restores encrypted backups.
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
-import { addNoun, addVerb } from '../../command-help.ts';
+import { addVerb, nounOf } from '../../command-help.ts';
 import { readPassphrase } from '../../parse/passphrase.ts';
 import { addSettings, readSettings } from '../../serve/settings.ts';
 import {
@@ -15,16 +15,11 @@ import {
 
 type CreateOptions = { out?: string; force?: boolean; passphraseFile?: string };
 
-export function registerBackup(program: Command, commandContext: CommandContext): void {
-  const backup = addNoun(
-    program,
-    'backup',
-    "A consistent snapshot of the hub's data and its key ring in one file, encrypted with a passphrase. Run it on the hub's machine with the settings of serve.",
-  );
-  addCreateVerb(backup, commandContext);
-  addVerifyVerb(backup, commandContext);
-  addRestoreVerb(backup, commandContext);
-}
+export const registerBackup = nounOf(
+  'backup',
+  "A consistent snapshot of the hub's data and its key ring in one file, encrypted with a passphrase. Run it on the hub's machine with the settings of serve.",
+  [addCreateVerb, addVerifyVerb, addRestoreVerb],
+);
 
 function addCreateVerb(
   backup: Command,

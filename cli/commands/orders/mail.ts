@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import { MAIL_KINDS, MAIL_STATES } from '../../../lib/presentation/enum-names.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { addNoun, addVerb } from '../../command-help.ts';
+import { addVerb, nounOf } from '../../command-help.ts';
 import { readPages } from '../../connect/pages.ts';
 import { CliError, EXIT, usageError } from '../../errors/failure.ts';
 import { orExported } from '../../output/export-to-file.ts';
@@ -35,22 +35,21 @@ type Kind = keyof typeof MAIL_KINDS;
 type ListOptions = FormatOptions & { app?: string; orderId?: string; state?: keyof typeof MAIL_STATES };
 type SampleOptions = { app?: string; kind?: Kind; language?: string };
 
-export function registerMail(program: Command, commandContext: CommandContext): void {
-  const mail = addNoun(
-    program,
-    'mail',
-    'Mails to customers about their orders: license keys, or the confirmation of a renewal or of more seats. The hub sends them if HUB_SMTP_URL is set.',
-  );
-  addListVerb(mail, commandContext);
-  addShowVerb(mail, commandContext);
-  addResendVerb(mail, commandContext);
-  addPreviewVerb(mail, commandContext);
-  addTestVerb(mail, commandContext);
-  addListTemplatesVerb(mail, commandContext);
-  addShowTemplateVerb(mail, commandContext);
-  addSetTemplateVerb(mail, commandContext);
-  addRemoveTemplateVerb(mail, commandContext);
-}
+export const registerMail = nounOf(
+  'mail',
+  'Mails to customers about their orders: license keys, or the confirmation of a renewal or of more seats. The hub sends them if HUB_SMTP_URL is set.',
+  [
+    addListVerb,
+    addShowVerb,
+    addResendVerb,
+    addPreviewVerb,
+    addTestVerb,
+    addListTemplatesVerb,
+    addShowTemplateVerb,
+    addSetTemplateVerb,
+    addRemoveTemplateVerb,
+  ],
+);
 
 function addListVerb(mail: Command, commandContext: CommandContext): void {
   const { hub } = commandContext;

@@ -1,7 +1,7 @@
 // hubctl offer: what customers can buy.
 import { type Command, Option } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
-import { addNoun, addVerb } from '../../command-help.ts';
+import { addVerb, nounOf, type Register } from '../../command-help.ts';
 import { readPages } from '../../connect/pages.ts';
 import { requireField } from '../../connect/require-field.ts';
 import { parseCount, parseText } from '../../parse/parse-number.ts';
@@ -36,19 +36,11 @@ type CreateOptions = TermOptions & {
 
 const EXAMPLE = 'photo-lab/pro';
 
-export function registerOffer(program: Command, commandContext: CommandContext): void {
-  const offer = addNoun(
-    program,
-    'offer',
-    'What customers can buy: new licenses of an app, the renewal of a license, or more seats for one. `hubctl session create --offer` sells an offer.',
-  );
-  addCreateVerb(offer, commandContext);
-  addListVerb(offer, commandContext);
-  addShowVerb(offer, commandContext);
-  addUpdateVerb(offer, commandContext);
-  addArchiveVerb(offer, commandContext, 'archive');
-  addArchiveVerb(offer, commandContext, 'unarchive');
-}
+export const registerOffer = nounOf(
+  'offer',
+  'What customers can buy: new licenses of an app, the renewal of a license, or more seats for one. `hubctl session create --offer` sells an offer.',
+  [addCreateVerb, addListVerb, addShowVerb, addUpdateVerb, archiveVerb('archive'), archiveVerb('unarchive')],
+);
 
 function addCreateVerb(offer: Command, { hub, out }: CommandContext): void {
   const create = addVerb(offer, 'create', {
@@ -160,21 +152,23 @@ const ARCHIVED = {
 } as const;
 
 /** `offer archive` and `offer unarchive`. */
-function addArchiveVerb(offer: Command, { hub, out }: CommandContext, verb: keyof typeof ARCHIVED): void {
-  const { summary, description, unchanged } = ARCHIVED[verb];
-  addVerb(offer, verb, {
-    summary,
-    description,
-    examples: [`hubctl offer ${verb} ${EXAMPLE}`],
-    prints: { document: OFFER },
-  })
-    .argument('<offer>', 'the offer, as app/slug or ofr_…')
-    .action(async (ref: string) => {
-      const reply =
-        verb === 'archive'
-          ? await hub.offers.archiveOffer({ offer: ref })
-          : await hub.offers.unarchiveOffer({ offer: ref });
-      await out.record(offerView(reply.offer), OFFER_FIELDS);
-      if (!reply.changed) out.note(unchanged);
-    });
+function archiveVerb(verb: 'archive' | 'unarchive'): Register {
+  return (offer, { hub, out }) => {
+    const { summary, description, unchanged } = ARCHIVED[verb];
+    addVerb(offer, verb, {
+      summary,
+      description,
+      examples: [`hubctl offer ${verb} ${EXAMPLE}`],
+      prints: { document: OFFER },
+    })
+      .argument('<offer>', 'the offer, as app/slug or ofr_…')
+      .action(async (ref: string) => {
+        const reply =
+          verb === 'archive'
+            ? await hub.offers.archiveOffer({ offer: ref })
+            : await hub.offers.unarchiveOffer({ offer: ref });
+        await out.record(offerView(reply.offer), OFFER_FIELDS);
+        if (!reply.changed) out.note(unchanged);
+      });
+  };
 }

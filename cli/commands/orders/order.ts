@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import { ORDER_STATES } from '../../../lib/presentation/enum-names.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { addNoun, addVerb } from '../../command-help.ts';
+import { addVerb, nounOf } from '../../command-help.ts';
 import { orExported } from '../../output/export-to-file.ts';
 import { addFormat, type FormatOptions, printTableOrCsv } from '../../output/table-or-csv.ts';
 import { omitUndefined } from '../../parse/omit-undefined.ts';
@@ -14,16 +14,11 @@ import { printOrder } from './print-order.ts';
 
 type ListOptions = FilterOptions & FormatOptions & { readonly state?: keyof typeof ORDER_STATES };
 
-export function registerOrder(program: Command, commandContext: CommandContext): void {
-  const order = addNoun(
-    program,
-    'order',
-    'What paid sessions bought. The payment of a session with an offer makes one order, which issues or changes licenses. An order that the hub cannot fulfill is blocked; the payment stands. When the payment is refunded in full or reversed, the order is refunded.',
-  );
-  addListVerb(order, commandContext);
-  addShowVerb(order, commandContext);
-  addRetryVerb(order, commandContext);
-}
+export const registerOrder = nounOf(
+  'order',
+  'What paid sessions bought. The payment of a session with an offer makes one order, which issues or changes licenses. An order that the hub cannot fulfill is blocked; the payment stands. When the payment is refunded in full or reversed, the order is refunded.',
+  [addListVerb, addShowVerb, addRetryVerb],
+);
 
 function addListVerb(order: Command, commandContext: CommandContext): void {
   const { hub } = commandContext;

@@ -1,7 +1,7 @@
 // hubctl fee: fee rules.
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
-import { addNoun, addVerb } from '../../command-help.ts';
+import { addVerb, nounOf } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
 import { parseMoneyOption } from '../../parse/amount-option.ts';
 import { type FeeTermOptions, parseFeeTerms } from '../../parse/parse-fee-terms.ts';
@@ -22,19 +22,11 @@ import { FEE_LINE_COLUMNS, feeLineView } from '../../views/payments/usage.ts';
 import * as json from '../../views/schema.ts';
 import { addAuditVerb, fitFeeRule } from './fee-audit.ts';
 
-export function registerFee(program: Command, commandContext: CommandContext): void {
-  const fee = addNoun(
-    program,
-    'fee',
-    'Fee rules for payments. A rule has versions: a settled payment keeps the version that charged it.',
-  );
-  addAddVerb(fee, commandContext);
-  addListVerb(fee, commandContext);
-  addRetireVerb(fee, commandContext);
-  addPreviewVerb(fee, commandContext);
-  addBacktestVerb(fee, commandContext);
-  addAuditVerb(fee, commandContext);
-}
+export const registerFee = nounOf(
+  'fee',
+  'Fee rules for payments. A rule has versions: a settled payment keeps the version that charged it.',
+  [addAddVerb, addListVerb, addRetireVerb, addPreviewVerb, addBacktestVerb, addAuditVerb],
+);
 
 function addAddVerb(fee: Command, { hub, out }: CommandContext): void {
   const add = addVerb(fee, 'add', {

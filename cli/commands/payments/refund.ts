@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import { REFUND_STATES } from '../../../lib/presentation/enum-names.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { addNoun, addVerb } from '../../command-help.ts';
+import { addVerb, nounOf } from '../../command-help.ts';
 import { readPages } from '../../connect/pages.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { omitUndefined } from '../../parse/omit-undefined.ts';
@@ -20,16 +20,11 @@ type ListOptions = ListingOptions & {
 
 const EXAMPLE_ID = 'rfd_01k8e7qk3vf2tb5s0w9m4x6ydz';
 
-export function registerRefund(program: Command, commandContext: CommandContext): void {
-  const refund = addNoun(
-    program,
-    'refund',
-    'Refunds of payments, including those that the merchant made at the provider, and disputes. `session refund` makes a refund.',
-  );
-  addListVerb(refund, commandContext);
-  addShowVerb(refund, commandContext);
-  addResolveVerb(refund, commandContext);
-}
+export const registerRefund = nounOf(
+  'refund',
+  'Refunds of payments, including those that the merchant made at the provider, and disputes. `session refund` makes a refund.',
+  [addListVerb, addShowVerb, addResolveVerb],
+);
 
 function addListVerb(refund: Command, commandContext: CommandContext): void {
   const { hub } = commandContext;

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { CHARGE_STATUSES } from '../../../lib/presentation/enum-names.ts';
 import { listSessionEvents } from '../../../lib/presentation/session-timeline.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { addNoun, addVerb } from '../../command-help.ts';
+import { addVerb, nounOf } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
 import { readPages } from '../../connect/pages.ts';
 import { usageError } from '../../errors/failure.ts';
@@ -70,24 +70,23 @@ type ListOptions = ListingOptions & {
 
 const EXAMPLE_ID = 'chs_01k8e7qk3vf2tb5s0w9m4x6ydz';
 
-export function registerSession(program: Command, commandContext: CommandContext): void {
-  const session = addNoun(
-    program,
-    'session',
-    'Attempts to charge a customer through the hosted checkout of a payment provider.',
-  );
-  addCreateVerb(session, commandContext);
-  addListVerb(session, commandContext);
-  addShowVerb(session, commandContext);
-  addInspectVerb(session, commandContext);
-  addListVerificationsVerb(session, commandContext);
-  addListChangesVerb(session, commandContext);
-  addWatchVerb(session, commandContext);
-  addReleaseVerb(session, commandContext);
-  addRecheckVerb(session, commandContext);
-  addRefundVerb(session, commandContext);
-  registerDuplicates(session, commandContext);
-}
+export const registerSession = nounOf(
+  'session',
+  'Attempts to charge a customer through the hosted checkout of a payment provider.',
+  [
+    addCreateVerb,
+    addListVerb,
+    addShowVerb,
+    addInspectVerb,
+    addListVerificationsVerb,
+    addListChangesVerb,
+    addWatchVerb,
+    addReleaseVerb,
+    addRecheckVerb,
+    addRefundVerb,
+    registerDuplicates,
+  ],
+);
 
 function addCreateVerb(session: Command, { hub, out }: CommandContext): void {
   addVerb(session, 'create', {
@@ -125,10 +124,7 @@ function addCreateVerb(session: Command, { hub, out }: CommandContext): void {
     .action(async (options: CreateOptions) => {
       const request = createRequest(options);
       const { session: created, claimToken } = await hub.payments.createChargeSession(request, NO_DEADLINE);
-      const view = {
-        ...chargeSessionView(created),
-        ...(claimToken !== '' && { claimToken }),
-      };
+      const view = { ...chargeSessionView(created), ...(claimToken !== '' && { claimToken }) };
       await out.record(view, CREATED_SESSION_FIELDS);
     });
 }
@@ -309,12 +305,7 @@ function addReleaseVerb(session: Command, { hub, out, requireYes }: CommandConte
         const view = chargeSessionView(reply.session);
         return `Release ${sessionId} of ${moneyText(view)}, ${view.statusReason}?`;
       };
-      await requireYes({
-        yes,
-        verb: 'release',
-        question,
-        otherwise: 'Nothing was released.',
-      });
+      await requireYes({ yes, verb: 'release', question, otherwise: 'Nothing was released.' });
       const reply = await hub.paymentAdmin.releaseChargeSession({ sessionId, reason }, NO_DEADLINE);
       const view = chargeSessionView(reply.session);
       await out.record(view, CHARGE_SESSION_FIELDS);

@@ -1,7 +1,7 @@
 // hubctl slot: accounts at payment providers.
 import { type Command, Option } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
-import { addNoun, addVerb } from '../../command-help.ts';
+import { addVerb, nounOf, type Register } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
 import { requireField } from '../../connect/require-field.ts';
 import { CliError, EXIT, usageError } from '../../errors/failure.ts';
@@ -55,26 +55,20 @@ function slotOptions(option: Record<string, string>, holdRisky?: boolean): Recor
   return { ...option, riskyPayments };
 }
 
-export function registerSlot(program: Command, commandContext: CommandContext): void {
-  const slot = addNoun(
-    program,
-    'slot',
-    'Accounts at payment providers. Their credentials are encrypted and never shown again.',
-  );
-  addAddVerb(slot, commandContext);
-  addListVerb(slot, commandContext);
-  addShowVerb(slot, commandContext);
-  addUpdateVerb(slot, commandContext);
-  addRotateVerb(slot, commandContext);
-  addSwitchVerb(
-    slot,
-    commandContext,
-    'disable',
-    'Disables a slot: it takes no new sessions, and still settles old ones.',
-  );
-  addSwitchVerb(slot, commandContext, 'enable', 'Enables a disabled slot.');
-  addTestVerb(slot, commandContext);
-}
+export const registerSlot = nounOf(
+  'slot',
+  'Accounts at payment providers. Their credentials are encrypted and never shown again.',
+  [
+    addAddVerb,
+    addListVerb,
+    addShowVerb,
+    addUpdateVerb,
+    addRotateVerb,
+    switchVerb('disable', 'Disables a slot: it takes no new sessions, and still settles old ones.'),
+    switchVerb('enable', 'Enables a disabled slot.'),
+    addTestVerb,
+  ],
+);
 
 function addAddVerb(slot: Command, commandContext: CommandContext): void {
   const { hub, out } = commandContext;
@@ -232,27 +226,24 @@ function addTestVerb(slot: Command, { hub, out }: CommandContext): void {
 }
 
 /** `slot disable` and `slot enable`. */
-function addSwitchVerb(
-  slot: Command,
-  { hub, out }: CommandContext,
-  verb: 'disable' | 'enable',
-  description: string,
-): void {
-  addVerb(slot, verb, {
-    summary: `${verb} a payment slot`,
-    description,
-    examples: [`hubctl slot ${verb} main`],
-    prints: { document: SLOT },
-  })
-    .argument('<slot>', 'name of the slot')
-    .action(async (name: string) => {
-      const { slot: found, unchanged } = await hub.paymentAdmin.setSlotDisabled({
-        slot: name,
-        disabled: verb === 'disable',
+function switchVerb(verb: 'disable' | 'enable', description: string): Register {
+  return (slot, { hub, out }) => {
+    addVerb(slot, verb, {
+      summary: `${verb} a payment slot`,
+      description,
+      examples: [`hubctl slot ${verb} main`],
+      prints: { document: SLOT },
+    })
+      .argument('<slot>', 'name of the slot')
+      .action(async (name: string) => {
+        const { slot: found, unchanged } = await hub.paymentAdmin.setSlotDisabled({
+          slot: name,
+          disabled: verb === 'disable',
+        });
+        await printSlot(out, found);
+        if (unchanged) out.note(`Nothing changed: the slot is already ${verb}d.`);
       });
-      await printSlot(out, found);
-      if (unchanged) out.note(`Nothing changed: the slot is already ${verb}d.`);
-    });
+  };
 }
 
 async function printSlot(out: Output, found: Parameters<typeof slotView>[0] | undefined): Promise<void> {

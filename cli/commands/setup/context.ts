@@ -1,7 +1,7 @@
 // hubctl context: named connections to hubs.
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
-import { addNoun, addVerb } from '../../command-help.ts';
+import { addVerb, nounOf } from '../../command-help.ts';
 import { addContext } from '../../connect/add-context.ts';
 import { storedContext } from '../../connect/choose-hub.ts';
 import {
@@ -22,19 +22,11 @@ import {
 } from '../../views/operations/context.ts';
 import * as json from '../../views/schema.ts';
 
-export function registerContext(program: Command, commandContext: CommandContext): void {
-  const context = addNoun(
-    program,
-    'context',
-    'Named connections to hubs. The context local always exists: the hub on this machine, found by its data directory.',
-  );
-  addListVerb(context, commandContext);
-  addAddVerb(context, commandContext);
-  addUseVerb(context, commandContext);
-  addShowVerb(context, commandContext);
-  addCheckVerb(context, commandContext);
-  addRemoveVerb(context, commandContext);
-}
+export const registerContext = nounOf(
+  'context',
+  'Named connections to hubs. The context local always exists: the hub on this machine, found by its data directory.',
+  [addListVerb, addAddVerb, addUseVerb, addShowVerb, addCheckVerb, addRemoveVerb],
+);
 
 function addListVerb(context: Command, commandContext: CommandContext): void {
   const { out } = commandContext;

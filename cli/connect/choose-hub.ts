@@ -2,8 +2,8 @@
 
 import { didYouMean } from '../errors/did-you-mean.ts';
 import { usageError } from '../errors/failure.ts';
-import type { Given } from './check-target.ts';
 import type { GlobalOptions } from '../parse/global-options.ts';
+import type { Given } from './check-target.ts';
 import { LOCAL, type StoredContexts } from './stored-contexts.ts';
 import type { Trust } from './trust.ts';
 

@@ -80,30 +80,13 @@ async function checkSchema(db: Database): Promise<CheckResult> {
   return warning(check, `${pending.length} migrations pending`, 'hubctl migration apply, or start the hub');
 }
 
-/** Sealed secrets of the database, by the name of the check. */
+/** Sealed secrets of the database: the name of the check, the columns and their table, and what they are sealed for. */
 const SEALED = [
-  {
-    check: 'signing keys',
-    rows: 'select id, sealed_private_key as sealed from signing_key',
-    about: signingKeySealedFor,
-  },
-  {
-    check: 'key secrets',
-    rows: 'select id, sealed_secret as sealed from key_secret',
-    about: keySecretSealedFor,
-  },
-  {
-    check: 'credentials',
-    rows: 'select id, sealed_credentials as sealed from slot',
-    about: credentialsSealedFor,
-  },
-  {
-    check: 'endpoint secrets',
-    rows: `select id, sealed from event_endpoint, unnest(array[sealed_secret, sealed_previous_secret]) as sealed
-           where sealed is not null`,
-    about: endpointSecretSealedFor,
-  },
-];
+  ['signing keys', 'sealed_private_key', 'signing_key', signingKeySealedFor],
+  ['key secrets', 'sealed_secret', 'key_secret', keySecretSealedFor],
+  ['credentials', 'sealed_credentials', 'slot', credentialsSealedFor],
+  ['endpoint secrets', 'sealed_secret, sealed_previous_secret', 'event_endpoint', endpointSecretSealedFor],
+] as const;
 
 /** Opens every secret: the key ring must fit this database. */
 async function checkSealed(db: Database, keys: Keys): Promise<CheckResult[]> {
@@ -115,13 +98,15 @@ async function checkSealed(db: Database, keys: Keys): Promise<CheckResult[]> {
 async function checkOpens(
   db: Database,
   { ring, finding }: Keys,
-  { check, rows: statement, about }: (typeof SEALED)[number],
+  [check, columns, table, about]: (typeof SEALED)[number],
 ): Promise<CheckResult> {
   const remedy = 'set HUB_MASTER_KEY_FILE to the master.key of the hub that created the database';
   if (finding.state === 'failed') return skipped(check, 'the master key comes first');
   try {
     if (ring) await checkKeyRing(db.pool, ring);
-    const { rows } = await db.pool.query<{ id: string; sealed: Buffer }>(statement);
+    const { rows } = await db.pool.query<{ id: string; sealed: Buffer }>(
+      `select id, sealed from ${table}, unnest(array[${columns}]) as sealed where sealed is not null`,
+    );
     if (rows.length === 0) return ok(check, 'none yet');
     if (!ring) return failed(check, `${rows.length} are encrypted, and there is no master key`, remedy);
     const sealer = createSealer(ring);

@@ -1,4 +1,5 @@
 // Finds and changes many items: several calls at the same time, on after a failure, and until a signal.
+import { counted } from '../../lib/presentation/counted.ts';
 import type { CommandContext } from '../command-context.ts';
 import { describeError } from '../errors/describe-error.ts';
 import { bar } from '../output/progress.ts';
@@ -7,14 +8,14 @@ import { untilInterrupted } from './interruption.ts';
 /** Calls at the same time. */
 const AT_ONCE = 4;
 
-/** Reads all pages. @param counted `3 licenses` */
+/** Reads all pages. @param noun `license` */
 export async function findAll<T>(
   { progress, interruption }: Pick<CommandContext, 'progress' | 'interruption'>,
   pages: AsyncIterable<readonly T[]>,
-  counted: (count: number) => string,
+  noun: string,
 ): Promise<T[]> {
   const found: T[] = [];
-  const line = progress.show(() => `Found ${counted(found.length)}`);
+  const line = progress.show(() => `Found ${counted(found.length, noun)}`);
   interruption.hold(() => 'Nothing was changed.');
   try {
     for await (const page of untilInterrupted(pages, interruption, () => 'Nothing was changed.'))
@@ -30,8 +31,8 @@ export type FailedItem = { readonly id: string; readonly code: string; readonly 
 
 export type EachChange = {
   readonly ids: readonly string[];
-  /** `3 licenses` */
-  readonly counted: (count: number) => string;
+  /** `license` */
+  readonly noun: string;
   /** `renewed` */
   readonly done: string;
   /** Resolves with whether the item changed. */
@@ -41,12 +42,12 @@ export type EachChange = {
 /** @throws CliError (interrupted) that says how many were changed */
 export async function changeEach(
   { progress, interruption, target }: Pick<CommandContext, 'progress' | 'interruption' | 'target'>,
-  { ids, counted, done, change }: EachChange,
+  { ids, noun, done, change }: EachChange,
 ): Promise<{ changed: number; unchanged: number; failed: FailedItem[] }> {
   const failed: FailedItem[] = [];
   let changed = 0;
   let unchanged = 0;
-  const sofar = () => `${changed} of ${counted(ids.length)} ${changed === 1 ? 'was' : 'were'} ${done}.`;
+  const sofar = () => `${changed} of ${counted(ids.length, noun)} ${changed === 1 ? 'was' : 'were'} ${done}.`;
   const finished = () => changed + unchanged + failed.length;
   const line = progress.show(() => bar('Changing', finished(), ids.length));
   interruption.hold(sofar);

@@ -6,9 +6,8 @@ import { amountOf, type StatementIndex } from './statement-index.ts';
 /** The entries and lines from `from` on and before `to`, in milliseconds since 1970. */
 export type ComparedPeriod = { readonly from: number; readonly to: number; readonly toleranceMs: number };
 
-export const FEE_SOURCES = ['provider', 'rules', 'none'] as const;
 /** The fee of an entry: what the provider reported with the payment, the hub's fee lines, or no fee. */
-export type FeeSource = (typeof FEE_SOURCES)[number];
+export type FeeSource = 'provider' | 'rules' | 'none';
 
 export type Difference = {
   readonly field: 'amount' | 'currency' | 'fee';
@@ -32,27 +31,20 @@ export class BoundedList<T> {
 
 const MAX_LISTED = 10_000;
 
-export type Comparison = {
-  /** Entries without a difference. */
-  matched: number;
-  /** Lines without an entry. */
-  readonly missingHere: BoundedList<StatementLine>;
-  /** Entries without a line. */
-  readonly missingThere: BoundedList<UsageView>;
-  readonly differs: BoundedList<Difference>;
-  /** Entries without a line near an end of the period: the next or previous statement may have them. */
-  readonly atEdge: BoundedList<UsageView>;
-  /** Payments whose entry or line has no fee. */
-  feesNotCompared: number;
-};
+export type Comparison = ReturnType<typeof emptyComparison>;
 
-export function emptyComparison(): Comparison {
+export function emptyComparison() {
   return {
+    /** Entries without a difference. */
     matched: 0,
-    missingHere: new BoundedList(),
-    missingThere: new BoundedList(),
-    differs: new BoundedList(),
-    atEdge: new BoundedList(),
+    /** Lines without an entry. */
+    missingHere: new BoundedList<StatementLine>(),
+    /** Entries without a line. */
+    missingThere: new BoundedList<UsageView>(),
+    differs: new BoundedList<Difference>(),
+    /** Entries without a line near an end of the period: the next or previous statement may have them. */
+    atEdge: new BoundedList<UsageView>(),
+    /** Payments whose entry or line has no fee. */
     feesNotCompared: 0,
   };
 }
@@ -97,13 +89,8 @@ function differenceOf(
   here: bigint,
   there: bigint,
 ): Difference {
-  return {
-    field,
-    line,
-    entry,
-    here: { minor: here, currency: entry.currency },
-    there: { minor: there, currency },
-  };
+  const ofEntry = { minor: here, currency: entry.currency };
+  return { field, line, entry, here: ofEntry, there: { minor: there, currency } };
 }
 
 function feeHere(entry: UsageView, fees: FeeSource): bigint | undefined {

@@ -1,4 +1,5 @@
 // hubctl usage reconcile: compares the usage log with a provider's statement.
+import { counted } from '../../lib/presentation/counted.ts';
 import type { CommandContext } from '../command-context.ts';
 import { CliError, EXIT, usageError } from '../errors/failure.ts';
 import { bar } from '../output/progress.ts';
@@ -71,7 +72,7 @@ export async function reconcile(commandContext: CommandContext, options: Reconci
   if (!out.json() && findingsOf(view).length > 0) await out.list([findingsOf(view)], FINDING_COLUMNS);
   await out.record(view, RECONCILIATION_COLUMNS);
   if (view.feesNotCompared > 0 && options.fees !== 'none') {
-    const payments = view.feesNotCompared === 1 ? '1 payment' : `${view.feesNotCompared} payments`;
+    const payments = counted(view.feesNotCompared, 'payment');
     out.note(`The fees of ${payments} were not compared: the statement or the hub does not have them.`);
   }
   if (view.agrees) return;

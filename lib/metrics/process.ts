@@ -10,14 +10,12 @@ export type ProcessFacts = {
   readonly role: string;
 };
 
-export type ProcessMetrics = { stop(): void };
-
 /** The interval at which the delay of the event loop is sampled. */
 const LOOK_MS = 100;
 const LATE_BOUNDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 /** The names that begin with `process_` and `nodejs_` are those of prom-client's default metrics. */
-export function measureProcess(metrics: Metrics, { version, role }: ProcessFacts): ProcessMetrics {
+export function measureProcess(metrics: Metrics, { version, role }: ProcessFacts) {
   metrics.gauge(
     {
       name: 'hub_build_info',
@@ -75,7 +73,7 @@ export function measureProcess(metrics: Metrics, { version, role }: ProcessFacts
     due = now + LOOK_MS;
   }, LOOK_MS);
   timer.unref();
-  return { stop: () => clearInterval(timer) };
+  return { stop: (): void => clearInterval(timer) };
 }
 
 async function openFiles(): Promise<number | undefined> {

@@ -1,4 +1,5 @@
 // Calendar periods as hubctl and the console show them, and the time after one.
+import { counted } from './counted.ts';
 
 /** Each part is 0 or more, and one of them is not 0. */
 export type CalendarPeriod = { readonly years: number; readonly months: number; readonly days: number };
@@ -17,12 +18,8 @@ export function addPeriod(from: Date, { years, months, days }: CalendarPeriod): 
 
 /** `1 year`, `1 year and 6 months`, `30 days` */
 export function periodText({ years, months, days }: CalendarPeriod): string {
-  const parts = [counted(years, 'year'), counted(months, 'month'), counted(days, 'day')].filter(Boolean);
+  const part = (count: number, unit: string) => (count === 0 ? [] : [counted(count, unit)]);
+  const parts = [...part(years, 'year'), ...part(months, 'month'), ...part(days, 'day')];
   const last = parts.pop() ?? 'no time';
   return parts.length > 0 ? `${parts.join(', ')} and ${last}` : last;
-}
-
-function counted(count: number, unit: string): string {
-  if (count === 0) return '';
-  return count === 1 ? `1 ${unit}` : `${count} ${unit}s`;
 }

@@ -1,6 +1,7 @@
 // What an offer grants, what an order sold, and what it did to a license, as hubctl and the console show it.
 import type { OfferTerms } from '../../gen/hub/order/v1/order_pb.ts';
 import { type CalendarPeriod, periodText } from './calendar.ts';
+import { counted } from './counted.ts';
 
 /** The essentials of a grant. */
 export type GrantSummary =
@@ -41,7 +42,7 @@ export function grantText(grant: GrantSummary): string {
     case 'renewal':
       return `a renewal by ${periodText(grant.by)}`;
     case 'seats':
-      return moreSeatsText(grant.seats);
+      return counted(grant.seats, 'more seat');
     case 'unknown':
       return 'unknown';
   }
@@ -59,8 +60,7 @@ export function orderedText(
 ): string {
   switch (grant.grants) {
     case 'license': {
-      const count = quantity === 1 ? '1 license' : `${quantity} licenses`;
-      return `issues ${count} of ${offer.split('/', 1)[0]}`;
+      return `issues ${counted(quantity, 'license')} of ${offer.split('/', 1)[0]}`;
     }
     case 'renewal': {
       const { years, months, days } = grant.by;
@@ -68,7 +68,7 @@ export function orderedText(
       return `renews ${licenseId} by ${periodText(by)}`;
     }
     case 'seats':
-      return `adds ${moreSeatsText(grant.seats * quantity).replace(' more', '')} to ${licenseId}`;
+      return `adds ${counted(grant.seats * quantity, 'seat')} to ${licenseId}`;
     case 'unknown':
       return `grants ${quantity} × ${offer}`;
   }
@@ -88,7 +88,7 @@ export function grantedText(license: { readonly issued: boolean; readonly seatsA
   const { issued, seatsAdded = 0 } = license;
   if (issued) return 'issued';
   if (seatsAdded === 0) return 'renewed';
-  return seatsAdded === 1 ? '1 seat added' : `${seatsAdded} seats added`;
+  return `${counted(seatsAdded, 'seat')} added`;
 }
 
 /** `suspended`, `5 seats` or `365 days`: what a refund took back; undefined for a license of an order that stands. */
@@ -101,19 +101,13 @@ export function takenText(license: {
   if (takenBack !== 'undone') return takenBack === 'kept' ? 'nothing' : takenBack;
   if (seatsTaken > 0) return seatsText(seatsTaken);
   if (timeTakenMs === 0) return 'nothing';
-  const days = Math.round(timeTakenMs / DAY_MS);
-  return days === 1 ? '1 day' : `${days} days`;
+  return counted(Math.round(timeTakenMs / DAY_MS), 'day');
 }
 
 const DAY_MS = 86_400_000;
 
 function seatsText(seats: number): string {
-  if (seats === -1) return 'unlimited seats';
-  return seats === 1 ? '1 seat' : `${seats} seats`;
-}
-
-function moreSeatsText(seats: number): string {
-  return seats === 1 ? '1 more seat' : `${seats} more seats`;
+  return seats === -1 ? 'unlimited seats' : counted(seats, 'seat');
 }
 
 /** Without what only messages have. */

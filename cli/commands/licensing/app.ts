@@ -1,6 +1,7 @@
 // hubctl app: applications and their signing keys.
 import type { Command } from 'commander';
 import type { App } from '../../../gen/hub/license/v1/license_pb.ts';
+import { counted } from '../../../lib/presentation/counted.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb, nounOf } from '../../command-help.ts';
 import { readPages } from '../../connect/pages.ts';
@@ -99,7 +100,7 @@ function aboutLease(slug: string, leaseDays: number): string {
   const change = `Change it with \`hubctl app update ${slug} --lease-days <n>\`, where none means no lease.`;
   return leaseDays === 0
     ? `New licenses have no lease: a revocation never reaches a machine that stays offline. ${change}`
-    : `New licenses have a lease of ${leaseDays} ${leaseDays === 1 ? 'day' : 'days'}, so that a revocation also reaches machines that stay offline. ${change}`;
+    : `New licenses have a lease of ${counted(leaseDays, 'day')}, so that a revocation also reaches machines that stay offline. ${change}`;
 }
 
 function addListVerb(app: Command, { hub, out }: CommandContext): void {

@@ -1,5 +1,6 @@
 // Changes all licenses that match a filter: shows them, asks, and goes on after a failure.
 import type { Command } from 'commander';
+import { counted } from '../../../lib/presentation/counted.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { licensePages } from '../../connect/license-pages.ts';
 import { CliError, EXIT, usageError } from '../../errors/failure.ts';
@@ -76,8 +77,8 @@ export async function changeMany(
 ): Promise<void> {
   const { out, requireYes } = commandContext;
   const pages = licensePages(commandContext.hub, readFilter(options))();
-  const found = await findAll(commandContext, pages, counted);
-  const [count, how] = [counted(found.length), change.how ? ` ${change.how}` : ''];
+  const found = await findAll(commandContext, pages, 'license');
+  const [count, how] = [counted(found.length, 'license'), change.how ? ` ${change.how}` : ''];
   if (options.dryRun) {
     await out.list([found], LICENSE_COLUMNS);
     out.note(`${count} would be ${change.done}${how}. Nothing was changed.`);
@@ -99,7 +100,7 @@ export async function changeMany(
     out.note(`Idempotency key: ${idempotencyKey}. A command that repeats it changes no license twice.`);
   const { failed: failures, ...counts } = await changeEach(commandContext, {
     ids: found.map(({ licenseId }) => licenseId),
-    counted,
+    noun: 'license',
     done: change.done,
     change: async (id) => (await change.change(id)).changed,
   });
@@ -131,10 +132,6 @@ const FAILED_COLUMNS: readonly Column<FailedChange>[] = [
   { title: 'CODE', cell: (item) => item.code },
   { title: 'MESSAGE', cell: (item) => item.message },
 ];
-
-function counted(count: number): string {
-  return count === 1 ? '1 license' : `${count} licenses`;
-}
 
 /** ` (the first: lic_… of Ada Lovelace)` */
 function sample([first]: readonly LicenseView[]): string {

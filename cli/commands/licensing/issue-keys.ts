@@ -1,6 +1,7 @@
 // Issues licenses, and names those whose keys may not have reached the terminal or the file.
 
 import type { CalendarPeriod } from '../../../lib/presentation/calendar.ts';
+import { counted } from '../../../lib/presentation/counted.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { CliError, EXIT, PartialFailure, usageError } from '../../errors/failure.ts';
 import { bar } from '../../output/progress.ts';
@@ -207,8 +208,7 @@ function explain({ total, issued, kept, missing }: Issued, app: string, where: s
       ? missing.join(', ')
       : `from ${first} to ${others.at(-1)} (\`hubctl license list --app ${app} --max ${issued}\`)`;
   const keptKeys = kept === 1 ? '1 key is' : `${kept} keys are`;
-  const missingKeys = missing.length === 1 ? '1 key' : `${missing.length} keys`;
-  return `${count}. ${keptKeys} ${where}. ${missingKeys} may be missing: \`hubctl license key\` shows the key of a license: ${which}.`;
+  return `${count}. ${keptKeys} ${where}. ${counted(missing.length, 'key')} may be missing: \`hubctl license key\` shows the key of a license: ${which}.`;
 }
 
 function request(options: IssueOptions): IssueRequest {

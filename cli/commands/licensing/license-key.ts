@@ -15,12 +15,7 @@ import {
 
 const EXAMPLE_ID = 'lic_01k8e7qk3vf2tb5s0w9m4x6ydz';
 
-export function addLicenseKeyVerbs(license: Command, commandContext: CommandContext): void {
-  addKeyVerb(license, commandContext);
-  addRekeyVerb(license, commandContext);
-}
-
-function addKeyVerb(license: Command, { hub, out }: CommandContext): void {
+export function addKeyVerb(license: Command, { hub, out }: CommandContext): void {
   addVerb(license, 'key', {
     summary: 'show the key of a license again',
     description:
@@ -37,7 +32,7 @@ function addKeyVerb(license: Command, { hub, out }: CommandContext): void {
 
 type RekeyOptions = { readonly yes?: true; readonly idempotencyKey?: string };
 
-function addRekeyVerb(license: Command, { hub, out, requireYes }: CommandContext): void {
+export function addRekeyVerb(license: Command, { hub, out, requireYes }: CommandContext): void {
   addVerb(license, 'rekey', {
     summary: 'replace the key of a license',
     description:

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb, nounOf } from '../../command-help.ts';
 import { LICENSE, LICENSE_FIELDS, licenseView } from '../../views/licensing/license.ts';
-import { addLicenseKeyVerbs } from './license-key.ts';
+import { addKeyVerb, addRekeyVerb } from './license-key.ts';
 import { addListVerb } from './license-list.ts';
 import {
   addReinstateVerb,
@@ -19,7 +19,8 @@ const EXAMPLE_ID = 'lic_01k8e7qk3vf2tb5s0w9m4x6ydz';
 export const registerLicense = nounOf('license', 'Issued licenses.', [
   addListVerb,
   addShowVerb,
-  addLicenseKeyVerbs,
+  addKeyVerb,
+  addRekeyVerb,
   addUpdateVerb,
   addRenewVerb,
   addSuspendVerb,

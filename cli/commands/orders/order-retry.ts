@@ -1,5 +1,6 @@
 // hubctl order retry: fulfills one blocked order, or all that match a filter.
 import type { Command } from 'commander';
+import { counted } from '../../../lib/presentation/counted.ts';
 import { ORDER_STATES } from '../../../lib/presentation/enum-names.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
@@ -81,10 +82,11 @@ async function retryMany(
 ): Promise<void> {
   const { hub, out, requireYes } = commandContext;
   const pages = orderPages(hub, { ...filter, state: ORDER_STATES.blocked })();
-  const found = await findAll(commandContext, pages, counted);
+  const found = await findAll(commandContext, pages, NOUN);
+  const count = counted(found.length, NOUN);
   if (options.dryRun) {
     await out.list([found], ORDER_COLUMNS);
-    out.note(`${counted(found.length)} would be retried. Nothing was changed.`);
+    out.note(`${count} would be retried. Nothing was changed.`);
     return;
   }
   if (found.length === 0) {
@@ -94,13 +96,13 @@ async function retryMany(
   await requireYes({
     yes: options.yes,
     verb: 'retry',
-    question: () => `Retry ${counted(found.length)}${sample(found)}?`,
+    question: () => `Retry ${count}${sample(found)}?`,
     otherwise: 'No order was retried.',
   });
   const blocked: UnfulfilledOrder[] = [];
   const { changed, failed } = await changeEach(commandContext, {
     ids: found.map(({ orderId }) => orderId),
-    counted,
+    noun: NOUN,
     done: 'fulfilled',
     change: async (id) => {
       const { state, reason } = orderView((await hub.orders.retryOrder({ order: id })).order);
@@ -111,10 +113,11 @@ async function retryMany(
   const unfulfilled = [...blocked, ...failed.map(({ id, ...why }) => ({ orderId: id, ...why }))];
   await printResult(out, { matched: found.length, fulfilled: changed, unfulfilled });
   if (unfulfilled.length === 0) return;
-  throw stillBlocked(`${unfulfilled.length} of ${counted(found.length)} could not be fulfilled.`);
+  throw stillBlocked(`${unfulfilled.length} of ${count} could not be fulfilled.`);
 }
 
 const BLOCKED = 'order_blocked';
+const NOUN = 'blocked order';
 
 function stillBlocked(message: string): CliError {
   return new CliError(BLOCKED, EXIT.failed, message);
@@ -135,10 +138,6 @@ const UNFULFILLED_COLUMNS: readonly Column<UnfulfilledOrder>[] = [
   { title: 'ORDER', cell: (item) => item.orderId },
   { title: 'WHY', cell: (item) => item.message },
 ];
-
-function counted(count: number): string {
-  return count === 1 ? '1 blocked order' : `${count} blocked orders`;
-}
 
 /** ` (the first: ord_… of demo/renewal: this license has been revoked)` */
 function sample([first]: readonly OrderView[]): string {

@@ -1,5 +1,6 @@
 // JSON schema and columns of apps and their signing keys.
 import type { App } from '../../../gen/hub/license/v1/license_pb.ts';
+import { counted } from '../../../lib/presentation/counted.ts';
 import type { Column } from '../../output/table.ts';
 import { seatsText, shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
@@ -54,8 +55,7 @@ export const APP_FIELDS: readonly Column<AppView>[] = [
 ];
 
 function days(count: number): string {
-  if (count === 0) return 'none';
-  return count === 1 ? '1 day' : `${count} days`;
+  return count === 0 ? 'none' : counted(count, 'day');
 }
 
 export const SIGNING_KEY_COLUMNS: readonly Column<SigningKeyView>[] = [

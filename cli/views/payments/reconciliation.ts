@@ -95,11 +95,11 @@ function differenceView({ field, line, entry, here, there }: Difference): Differ
 /** One row of the table for people. */
 export type Finding = {
   readonly finding: string;
-  readonly line: number | undefined;
-  readonly entry: string | undefined;
+  readonly line?: number;
+  readonly entry?: string;
   readonly providerId: string;
-  readonly here: string | undefined;
-  readonly there: string | undefined;
+  readonly here?: string;
+  readonly there?: string;
 };
 
 export const FINDING_COLUMNS: readonly Column<Finding>[] = [
@@ -114,19 +114,15 @@ export const FINDING_COLUMNS: readonly Column<Finding>[] = [
 export function findingsOf({ missingHere, missingThere, differs, atEdge }: ReconciliationView): Finding[] {
   const unpaired = (finding: string) => (entry: ReconciliationView['atEdge'][number]) => ({
     finding,
-    line: undefined,
     entry: entry.usageLogId,
     providerId: entry.gatewayTransactionId,
     here: moneyText(entry),
-    there: undefined,
   });
   return [
     ...missingHere.map((line) => ({
       finding: 'missing here',
       line: line.line,
-      entry: undefined,
       providerId: line.id ?? line.payment ?? line.reference ?? '',
-      here: undefined,
       there: moneyText(line),
     })),
     ...missingThere.map(unpaired('missing there')),

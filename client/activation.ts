@@ -2,10 +2,10 @@
 
 import type { Signal } from './abort-signal.ts';
 import { LicenseError } from './errors.ts';
+import type { BackOff } from './hub/check-schedule.ts';
 import type { HubCalls } from './hub/hub-calls.ts';
 import { obtainLicense } from './hub/obtain-license.ts';
 import { type ReleaseSeats, withoutPendingRelease } from './hub/release-seats.ts';
-import type { BackOff } from './hub/schedule.ts';
 import { createRecord, type SoftCheck } from './hub/soft-check.ts';
 import { hashOfKey, isKeyOf, isSameKey } from './license/license-key.ts';
 import type { Expected } from './license/verify-license.ts';

@@ -1,9 +1,9 @@
 // Checks the options of a client, and names the option that is invalid.
 import { systemClock } from './clock.ts';
+import { SOFT_CHECK_INTERVAL_MS } from './hub/check-schedule.ts';
 import type { Machine } from './hub/hub-calls.ts';
-import { SOFT_CHECK_INTERVAL_MS } from './hub/schedule.ts';
 import { LIMIT_NAME, type Limits, readLimits, UNLIMITED } from './license/limits.ts';
-import type { Trust } from './license/trust.ts';
+import type { Trust } from './license/trust-option.ts';
 import type { LicenseClientOptions } from './options.ts';
 
 /**

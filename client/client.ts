@@ -2,17 +2,17 @@
 
 import type { Signal } from './abort-signal.ts';
 import { createActivation } from './activation.ts';
+import { createLoop } from './background-loop.ts';
 import { checkOptions } from './check-options.ts';
+import { createBackOff } from './hub/check-schedule.ts';
 import { createHttp } from './hub/http.ts';
 import { createHubCalls } from './hub/hub-calls.ts';
 import { createRecheck } from './hub/recheck.ts';
 import { createReleaseSeats } from './hub/release-seats.ts';
-import { createBackOff } from './hub/schedule.ts';
 import { createSoftCheck } from './hub/soft-check.ts';
 import { createFreeLimits } from './license/free-limits.ts';
 import { parseRfc3339 } from './license/rfc3339.ts';
 import { createTrustAnchor } from './license/trust-anchor.ts';
-import { createLoop } from './loop.ts';
 import type { LicenseClientOptions } from './options.ts';
 import { createSerialQueue } from './serial-queue.ts';
 import type { LicenseState } from './state/license-state.ts';
@@ -25,7 +25,7 @@ export type { Clock } from './clock.ts';
 export { LicenseError, type LicenseErrorCode } from './errors.ts';
 export { hasRoom, type Limits } from './license/limits.ts';
 export type { Metadata, SignedLicense } from './license/signed-license.ts';
-export type { Trust } from './license/trust.ts';
+export type { Trust } from './license/trust-option.ts';
 export type { LicenseClientOptions } from './options.ts';
 export { createMemoryStore, type LicenseStore } from './state/store.ts';
 export type { UnlicensedReason } from './verdict/reasons.ts';

@@ -2,7 +2,7 @@
 import type { Clock } from './clock.ts';
 import type { Fetch } from './hub/fetch.ts';
 import type { Limits } from './license/limits.ts';
-import type { Trust } from './license/trust.ts';
+import type { Trust } from './license/trust-option.ts';
 import type { LicenseStore } from './state/store.ts';
 
 /** Durations are in milliseconds, and their names end in `Ms`. */

@@ -6,11 +6,11 @@ import type { FreeLimits } from '../license/free-limits.ts';
 import type { SerialQueue } from '../serial-queue.ts';
 import type { RecordCache } from '../state/record-cache.ts';
 import type { TrustedTime } from '../state/trusted-time.ts';
-import { endTimes } from '../verdict/evaluate.ts';
+import { endTimes } from '../verdict/compute-verdict.ts';
 import type { Verdict } from '../verdict/verdict.ts';
 import type { VerdictPublisher } from '../verdict/verdict-publisher.ts';
+import { type BackOff, softCheckDueAt } from './check-schedule.ts';
 import type { ReleaseSeats } from './release-seats.ts';
-import { type BackOff, softCheckDueAt } from './schedule.ts';
 import { canRecover, canSoftCheck, type SoftCheck } from './soft-check.ts';
 
 export type Recheck = {

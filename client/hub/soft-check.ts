@@ -11,9 +11,9 @@ import type { LicenseRecord } from '../state/record.ts';
 import type { RecordCache } from '../state/record-cache.ts';
 import type { TrustedTime } from '../state/trusted-time.ts';
 import { type EndCode, isEndCode } from '../verdict/reasons.ts';
+import { DEFAULT_RECHECK_SECONDS, renewalDueAt } from './check-schedule.ts';
 import type { HubCalls, LicenseStatus } from './hub-calls.ts';
 import { fetchKey, obtainLicense } from './obtain-license.ts';
-import { DEFAULT_RECHECK_SECONDS, renewalDueAt } from './schedule.ts';
 import { nextUnconfirmedRefusal } from './unconfirmed-refusal.ts';
 
 export type SoftCheckOptions = {

@@ -7,7 +7,7 @@ import {
   thumbprintOf,
   type VerifySignature,
 } from './public-key.ts';
-import type { Trust } from './trust.ts';
+import type { Trust } from './trust-option.ts';
 
 export type TrustAnchor = {
   /**

@@ -1,11 +1,11 @@
 // Returns the current verdict and notifies listeners when it changes.
 import type { LicenseError } from '../errors.ts';
-import type { BackOff } from '../hub/schedule.ts';
+import type { BackOff } from '../hub/check-schedule.ts';
 import type { FreeLimits } from '../license/free-limits.ts';
 import { formatRfc3339, parseRfc3339 } from '../license/rfc3339.ts';
 import type { RecordCache } from '../state/record-cache.ts';
 import type { TrustedTime } from '../state/trusted-time.ts';
-import { evaluate } from './evaluate.ts';
+import { evaluate } from './compute-verdict.ts';
 import type { Problem, Verdict } from './verdict.ts';
 
 export type VerdictPublisher = {

@@ -29,7 +29,7 @@ export type LicenseStatus = {
 };
 
 /**
- * Recommended interval between soft checks: one day, as DEFAULT_RECHECK_SECONDS in client/hub/schedule.ts.
+ * The recommended interval: one day, as DEFAULT_RECHECK_SECONDS in client/hub/check-schedule.ts.
  */
 const RECHECK_AFTER_SECONDS = 24 * 60 * 60;
 

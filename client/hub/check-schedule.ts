@@ -4,7 +4,7 @@ import type { LicenseError } from '../errors.ts';
 import { parseRfc3339 } from '../license/rfc3339.ts';
 import type { SignedLicense } from '../license/signed-license.ts';
 import type { LicenseState } from '../state/license-state.ts';
-import { endTimes } from '../verdict/evaluate.ts';
+import { endTimes } from '../verdict/compute-verdict.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -11,7 +11,7 @@ import { hubFile } from './hub-file.ts';
 import { createLogger } from './logger.ts';
 import { readerGone, type ServeOptions } from './serve-until-stopped.ts';
 import type { Settings } from './setting-table.ts';
-import { startWorkers, stopWorkers } from './workers/pool.ts';
+import { startWorkers, stopWorkers } from './workers/worker-pool.ts';
 
 /** Workers finish their requests within their own grace period and close; then they are killed. */
 export const STOP_MS = 15_000;

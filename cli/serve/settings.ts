@@ -7,7 +7,7 @@ import { messageOf } from '../../lib/caught-error.ts';
 import { usageError } from '../errors/failure.ts';
 import { readVariable, requirePublic, variableInUse } from './secret-variables.ts';
 import { SETTINGS, type Settings, type SettingValues } from './setting-table.ts';
-import { automaticWorkers } from './workers/automatic.ts';
+import { automaticWorkers } from './workers/default-worker-count.ts';
 
 /** Declares a flag for every setting that has one, or for the named ones only. */
 export function addSettings(command: Command, only?: readonly (keyof Settings)[]): Command {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { readSettings } from '../../../../cli/serve/settings.ts';
-import { automaticWorkers } from '../../../../cli/serve/workers/automatic.ts';
+import { automaticWorkers } from '../../../../cli/serve/workers/default-worker-count.ts';
 
 describe('the automatic number of workers', () => {
   it('is one for every two processors, from one to four', () => {

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { Counter } from 'prom-client';
 import { RateLimiterRes } from 'rate-limiter-flexible';
 import { type Problem, type ProblemCode, rateLimited } from '../problem.ts';
-import type { RouteResponse } from '../routes/routes.ts';
+import type { RouteResponse } from '../routes/route.ts';
 import { toProblem } from '../rpc-problem.ts';
 import type { Limiter, LimitStore, SharedKeys } from './limit-store.ts';
 

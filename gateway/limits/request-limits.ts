@@ -4,7 +4,7 @@ import type { Counter } from 'prom-client';
 import { RateLimiterRes } from 'rate-limiter-flexible';
 import { throttle } from '../../lib/net/throttle-log.ts';
 import { type Problem, rateLimited } from '../problem.ts';
-import type { RateName } from '../routes/routes.ts';
+import type { RateName } from '../routes/route.ts';
 import { overloaded } from '../rpc-problem.ts';
 import type { Limiter } from './limit-store.ts';
 

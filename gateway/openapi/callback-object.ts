@@ -8,7 +8,7 @@ import {
 } from '../../core/payment/providers/driver.ts';
 import { MAX_READ_CHARACTERS, parseClaim } from '../../core/payment/providers/registry.ts';
 import { CallbackService } from '../../gen/hub/payment/v1/callback_service_pb.ts';
-import type { CallbackOperation, JsonSchema } from '../routes/operation.ts';
+import type { CallbackOperation, JsonSchema } from '../routes/openapi-operation.ts';
 import type { Example } from './examples.ts';
 import { fieldSchema, type Parts, textKeywords } from './message-schema.ts';
 import { OF_ANY_BODY, problemResponses } from './problem-responses.ts';

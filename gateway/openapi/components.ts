@@ -1,5 +1,5 @@
 // Builds the components of the OpenAPI document: named schemas and responses.
-import type { JsonSchema } from '../routes/operation.ts';
+import type { JsonSchema } from '../routes/openapi-operation.ts';
 
 export type Components = {
   /** Returns a reference to a schema with a title, which is its component name; other schemas unchanged. */

@@ -1,7 +1,7 @@
 // Builds the OpenAPI document of the gateway from its routes.
 import type { PaymentDriver } from '../../core/payment/providers/driver.ts';
-import type { JsonSchema, Tag } from '../routes/operation.ts';
-import type { Route } from '../routes/routes.ts';
+import type { JsonSchema, Tag } from '../routes/openapi-operation.ts';
+import type { Route } from '../routes/route.ts';
 import { callbackId, callbackObject } from './callback-object.ts';
 import type { Comments } from './comments.ts';
 import { createComponents } from './components.ts';

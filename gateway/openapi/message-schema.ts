@@ -16,7 +16,7 @@ import {
 } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { patternOf } from '../../core/rpc/interceptors/validation.ts';
 import { file_hub_validate_v1_rules } from '../../gen/hub/validate/v1/rules_pb.ts';
-import type { JsonSchema, ResponseShape } from '../routes/operation.ts';
+import type { JsonSchema, ResponseShape } from '../routes/openapi-operation.ts';
 import type { Comments } from './comments.ts';
 import type { Components } from './components.ts';
 

@@ -1,8 +1,8 @@
 // Builds the OpenAPI Operation Object of a route.
 import type { DescField } from '@bufbuild/protobuf';
 import type { ProblemCode } from '../problem.ts';
-import type { JsonSchema, Operation } from '../routes/operation.ts';
-import type { Route } from '../routes/routes.ts';
+import type { JsonSchema, Operation } from '../routes/openapi-operation.ts';
+import type { Route } from '../routes/route.ts';
 import type { Example } from './examples.ts';
 import { fieldSchema, isRequired, type Parts, responseSchema } from './message-schema.ts';
 import { OF_ANY_BODY, problemResponses } from './problem-responses.ts';

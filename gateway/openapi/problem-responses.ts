@@ -2,7 +2,7 @@
 
 import { SeatUsageSchema } from '../../gen/hub/error/v1/error_pb.ts';
 import { PROBLEM_TYPE, PROBLEMS, type ProblemCode, type ProblemMembers } from '../problem.ts';
-import type { JsonSchema } from '../routes/operation.ts';
+import type { JsonSchema } from '../routes/openapi-operation.ts';
 import { type Parts, responseSchema } from './message-schema.ts';
 import { problemExample } from './problem-examples.ts';
 

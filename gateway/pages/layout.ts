@@ -1,6 +1,6 @@
 // Shared layout of the pages for customers: frame, style, headers and HTML escaping. They load nothing.
 import { createHash } from 'node:crypto';
-import type { RouteResponse } from '../routes/routes.ts';
+import type { RouteResponse } from '../routes/route.ts';
 import { headersFor } from '../server/security-headers.ts';
 
 /** HTML that is safe to send. */

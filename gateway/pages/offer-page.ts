@@ -2,7 +2,7 @@
 import type { GetOfferPageResponse } from '../../gen/hub/order/v1/order_service_pb.ts';
 import type { Money } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { formatDecimal } from '../../lib/presentation/money.ts';
-import type { RouteResponse } from '../routes/routes.ts';
+import type { RouteResponse } from '../routes/route.ts';
 import { type Html, html, NOTHING, pageResponse } from './layout.ts';
 
 /** The fields of the form. */

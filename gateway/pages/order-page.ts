@@ -2,7 +2,7 @@
 import { OrderState } from '../../gen/hub/order/v1/order_pb.ts';
 import type { ClaimedLicense, GetClaimedOrderResponse } from '../../gen/hub/order/v1/order_service_pb.ts';
 import type { OrderStatus } from '../routes/order-routes.ts';
-import type { RouteResponse } from '../routes/routes.ts';
+import type { RouteResponse } from '../routes/route.ts';
 import { type Html, html, NOTHING, pageResponse, pageScript } from './layout.ts';
 
 /** How often a browser without scripts looks again, and after how many seconds. */

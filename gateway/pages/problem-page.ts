@@ -1,6 +1,6 @@
 // Shows a problem to the browser of a customer.
 import { PROBLEMS, type Problem } from '../problem.ts';
-import type { RouteResponse } from '../routes/routes.ts';
+import type { RouteResponse } from '../routes/route.ts';
 import { html, pageResponse } from './layout.ts';
 
 /** The page for a problem, with its status and headers. The vendor finds the request in the log by its id. */

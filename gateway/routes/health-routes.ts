@@ -3,8 +3,8 @@ import { createClient, type Transport } from '@connectrpc/connect';
 import { Health, HealthCheckResponse_ServingStatus } from '../../gen/grpc/health/v1/health_pb.ts';
 import { coalesce } from '../../lib/net/share-read.ts';
 import { unavailable } from '../rpc-problem.ts';
-import type { Operation } from './operation.ts';
-import type { Route, RouteResponse } from './routes.ts';
+import type { Operation } from './openapi-operation.ts';
+import type { Route, RouteResponse } from './route.ts';
 
 /**
  * `/healthz` and `/readyz`. Readiness calls grpc.health.v1.Health through `transport`, and then `checkAccess`. It fails

@@ -6,9 +6,9 @@ import { LicenseService } from '../../gen/hub/license/v1/license_service_pb.ts';
 import { textMember } from '../body/read-body.ts';
 import { type Guess, type GuessLimit, keySubject, licenseSubject } from '../limits/guess-limit.ts';
 import { tagged } from '../server/conditional-response.ts';
-import { LICENSE_OPERATIONS as about } from './license-operations.ts';
-import type { Operation } from './operation.ts';
-import { type Call, queryParameter, type Route, type RouteResponse } from './routes.ts';
+import { LICENSE_OPERATIONS as about } from './license-openapi.ts';
+import type { Operation } from './openapi-operation.ts';
+import { type Call, queryParameter, type Route, type RouteResponse } from './route.ts';
 
 /** Routes under /v1, served by the LicenseService behind `transport`. */
 export function licenseRoutes(transport: Transport, guesses: GuessLimit | undefined): Route[] {

@@ -5,8 +5,8 @@ import { type GetClaimedOrderResponse, OrderService } from '../../gen/hub/order/
 import { ChargeStatus } from '../../gen/hub/payment/v1/payment_pb.ts';
 import { nameOf, ORDER_STATES } from '../../lib/presentation/enum-names.ts';
 import type { GuessLimit } from '../limits/guess-limit.ts';
-import { ORDER_OPERATION } from './order-operation.ts';
-import type { Call, Route, RouteResponse } from './routes.ts';
+import { ORDER_OPERATION } from './order-openapi.ts';
+import type { Call, Route, RouteResponse } from './route.ts';
 
 /** `/v1/orders/{sessionId}`, served by the OrderService behind `transport`. */
 export function orderRoutes(transport: Transport, guesses: GuessLimit | undefined): Route[] {

@@ -9,7 +9,7 @@ import { MAX_LOOKS, orderPage, otherBrowserPage } from '../pages/order-page.ts';
 import { Problem } from '../problem.ts';
 import { errorCode, toProblem, unavailable } from '../rpc-problem.ts';
 import { readClaimed, statusOf } from './order-routes.ts';
-import { type Call, queryParameter, type Route, type RouteResponse } from './routes.ts';
+import { type Call, queryParameter, type Route, type RouteResponse } from './route.ts';
 
 export type PageOptions = {
   readonly guesses: GuessLimit | undefined;

@@ -8,8 +8,8 @@ import { packageRoot } from '../../lib/package-root.ts';
 import { VIEWER } from '../openapi/reference/viewer.ts';
 import { tagged, takesGzip } from '../server/conditional-response.ts';
 import { PAGE_SECURITY_HEADERS } from '../server/security-headers.ts';
-import type { Operation } from './operation.ts';
-import type { Call, Route, RouteResponse } from './routes.ts';
+import type { Operation } from './openapi-operation.ts';
+import type { Call, Route, RouteResponse } from './route.ts';
 
 /**
  * `/openapi.json`, `/docs`, and the script and style sheet of the page, whose names contain a hash of their

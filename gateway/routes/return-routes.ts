@@ -5,7 +5,7 @@ import { ClientGone } from '../body/read-body.ts';
 import { html, pageResponse } from '../pages/layout.ts';
 import { Problem } from '../problem.ts';
 import { errorCode } from '../rpc-problem.ts';
-import type { Call, Route, RouteResponse } from './routes.ts';
+import type { Call, Route, RouteResponse } from './route.ts';
 
 /** `/v1/return/{sessionId}`, which providers send the browsers of customers to, by GET or POST. */
 export function returnRoutes(transport: Transport): Route[] {

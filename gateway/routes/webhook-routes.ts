@@ -5,7 +5,7 @@ import { GATEWAYS } from '../../lib/presentation/gateways.ts';
 import { type FormFields, parseForm } from '../body/read-body.ts';
 import { fieldProblem } from '../problem.ts';
 import { orderPageAddress } from './return-routes.ts';
-import type { Call, Route, RouteResponse } from './routes.ts';
+import type { Call, Route, RouteResponse } from './route.ts';
 
 /** Gateways that sign the body of their callbacks, and the headers with the signature. */
 const SIGNATURE_HEADERS: ReadonlyMap<string, readonly string[]> = new Map(

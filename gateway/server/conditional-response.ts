@@ -1,5 +1,5 @@
 // Responses to conditional requests, and the negotiation of their compression (RFC 9110 sections 12 and 13).
-import type { Call, RouteResponse } from '../routes/routes.ts';
+import type { Call, RouteResponse } from '../routes/route.ts';
 
 /**
  * Returns the response with a strong entity tag; 304 if the client has it already (RFC 9110 section 13.1.2).

@@ -1,6 +1,6 @@
 // Cross-origin requests of browsers (Fetch standard, section 3.3), allowed for listed origins only.
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Route, RouteResponse } from '../routes/routes.ts';
+import type { Route, RouteResponse } from '../routes/route.ts';
 
 export type Cors = {
   /** Headers of every response of a route (name, value, …), which permit listed origins to read it. */

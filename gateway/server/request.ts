@@ -14,7 +14,7 @@ import {
 } from '../body/read-body.ts';
 import type { LoadShedder, RateLimits } from '../limits/request-limits.ts';
 import { Problem } from '../problem.ts';
-import type { Call, RateName, Route, RouteResponse } from '../routes/routes.ts';
+import type { Call, RateName, Route, RouteResponse } from '../routes/route.ts';
 import { tooManyConnections } from '../rpc-problem.ts';
 import type { Cors } from './cors.ts';
 import { createResponder, type Exchange, type ResponderOptions } from './respond.ts';

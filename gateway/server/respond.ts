@@ -7,7 +7,7 @@ import { ClientGone } from '../body/read-body.ts';
 import type { LoadShedder } from '../limits/request-limits.ts';
 import { problemPage } from '../pages/problem-page.ts';
 import { PROBLEM_TYPE, PROBLEMS, type Problem, type ProblemCode, problemBody } from '../problem.ts';
-import type { Route, RouteResponse } from '../routes/routes.ts';
+import type { Route, RouteResponse } from '../routes/route.ts';
 import { toProblem } from '../rpc-problem.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 

@@ -33,7 +33,7 @@ import { orderRoutes } from '../routes/order-routes.ts';
 import { type PageOptions, pageRoutes } from '../routes/page-routes.ts';
 import { referenceRoutes } from '../routes/reference-routes.ts';
 import { returnRoutes } from '../routes/return-routes.ts';
-import type { RateName, Route } from '../routes/routes.ts';
+import type { RateName, Route } from '../routes/route.ts';
 import { webhookRoutes } from '../routes/webhook-routes.ts';
 import { createClientErrorListener, createRefuse } from './client-error.ts';
 import { createCors } from './cors.ts';

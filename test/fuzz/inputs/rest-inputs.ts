@@ -1,7 +1,7 @@
 // Requests to any route of the gateway, with good, odd and damaged methods, paths, queries, headers and
 // bodies.
 import fc from 'fast-check';
-import type { Route } from '../../../gateway/routes/routes.ts';
+import type { Route } from '../../../gateway/routes/route.ts';
 import type { Input } from './input.ts';
 import { publicWords, type Words, wordsFor } from './message-json.ts';
 import { coded, damagedBytes, damagedJson, oddText } from './odd-values.ts';

@@ -1,7 +1,7 @@
 // How a handler reads a parameter of the query.
 import { expect } from 'chai';
 import { Problem } from '../../../gateway/problem.ts';
-import { queryParameter } from '../../../gateway/routes/routes.ts';
+import { queryParameter } from '../../../gateway/routes/route.ts';
 
 describe('a query parameter', () => {
   it('is decoded like a form', () => {

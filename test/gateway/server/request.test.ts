@@ -1,7 +1,7 @@
 // How a request target finds its route and gives its parameters.
 import { expect } from 'chai';
 import { Problem } from '../../../gateway/problem.ts';
-import type { Route } from '../../../gateway/routes/routes.ts';
+import type { Route } from '../../../gateway/routes/route.ts';
 import { createMatcher, parseTarget } from '../../../gateway/server/request.ts';
 
 const PATTERNS = [

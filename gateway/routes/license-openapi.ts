@@ -1,6 +1,6 @@
 // OpenAPI descriptions of the license endpoints.
 import { LicenseService } from '../../gen/hub/license/v1/license_service_pb.ts';
-import type { JsonSchema, Operation } from './operation.ts';
+import type { JsonSchema, Operation } from './openapi-operation.ts';
 
 const { activate, deactivate, checkStatus, getPublicKey, getJwks, getFreeLimits } = LicenseService.method;
 

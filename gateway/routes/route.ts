@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { decodePair, type FormFields, type JsonMembers } from '../body/read-body.ts';
 import { fieldProblem } from '../problem.ts';
 import type { FieldNames } from '../rpc-problem.ts';
-import type { About } from './operation.ts';
+import type { About } from './openapi-operation.ts';
 
 /** The request as a handler sees it. */
 export type Call = {

@@ -1,6 +1,6 @@
 // OpenAPI description of the order endpoint.
 import { OrderService } from '../../gen/hub/order/v1/order_service_pb.ts';
-import type { JsonSchema, Operation } from './operation.ts';
+import type { JsonSchema, Operation } from './openapi-operation.ts';
 
 const ORDER_RESULT: JsonSchema = {
   title: 'OrderResult',

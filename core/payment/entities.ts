@@ -213,7 +213,7 @@ export const CallbackCountSchema = defineEntity({
     /** When the last counted callback that needs a verification arrived. */
     askedForAt: p.datetime(3).nullable(),
     /**
-     * Ids of other checkouts that are still to be checked, the newest last. See duplicates/other-payments.ts.
+     * Ids of other checkouts that are still to be checked, the newest last. See duplicates/mark-for-check.ts.
      */
     otherCheckouts: p.array().default([]),
   },

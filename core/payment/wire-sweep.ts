@@ -1,6 +1,6 @@
 // Wires the sweep and its check for duplicate payments.
 
-import { createFindDuplicates } from './duplicates/find-duplicates.ts';
+import { createFindDuplicates } from './duplicates/find-and-store-duplicates.ts';
 import { createSweepDuplicates } from './duplicates/sweep-duplicates.ts';
 import { DAY_MS, type PaymentConfig, type PaymentContext, sweepSchedule } from './options.ts';
 import { startSweep } from './verification/sweep.ts';

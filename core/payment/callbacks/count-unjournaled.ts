@@ -12,7 +12,7 @@ import {
   isUnknownPayment,
   newestCheckouts,
   setOtherPayment,
-} from '../duplicates/other-payments.ts';
+} from '../duplicates/mark-for-check.ts';
 import type { CallbackClaim } from '../providers/driver.ts';
 import { mayBePaid } from '../providers/registry.ts';
 import type { FindSession } from '../sessions/find-session.ts';

@@ -3,7 +3,7 @@ import { formatId } from '../../ids.ts';
 import { GIVE_UP_AFTER_MS, type RetryDelay, retryDelay } from '../retry-delay.ts';
 import type { Shared } from '../shared.ts';
 import { countVerification } from '../verification/rate-limit.ts';
-import type { DuplicateCheck, FindDuplicates } from './find-duplicates.ts';
+import type { DuplicateCheck, FindDuplicates } from './find-and-store-duplicates.ts';
 
 export type SweepDuplicatesOptions = Shared & RetryDelay & { readonly findDuplicates: FindDuplicates };
 

@@ -1,5 +1,5 @@
 // The input and the result of a settlement.
-import type { PaymentName } from '../duplicates/other-payments.ts';
+import type { PaymentName } from '../duplicates/mark-for-check.ts';
 import type { CallbackStateName } from '../entities.ts';
 import type { Checkout, Risk, Verdict, VerificationStep } from '../providers/driver.ts';
 import type { Fence } from '../verification/lease.ts';

@@ -14,7 +14,8 @@ import {
   mayBeCausedByOneItem,
   type Send,
 } from '../../storage/sql/transaction.ts';
-import { closeDuplicates, markOtherPayments, type PaymentName } from '../duplicates/other-payments.ts';
+import { closeDuplicates } from '../duplicates/close-duplicates.ts';
+import { markOtherPayments, type PaymentName } from '../duplicates/mark-for-check.ts';
 import { applyRules, type FeeRuleFacts, readRulesInForce } from '../fees/rules.ts';
 import { ProviderUnavailable } from '../providers/driver.ts';
 import { sumPendingRefunds } from '../refunds/read-refunds.ts';

@@ -17,7 +17,7 @@ import {
   NAMED_PAYMENT,
   setOtherPayment,
   storeCheckouts,
-} from '../duplicates/other-payments.ts';
+} from '../duplicates/mark-for-check.ts';
 import type { UsageKindName } from '../entities.ts';
 import type { Fees } from '../fees/rules.ts';
 import { driverOf } from '../providers/registry.ts';

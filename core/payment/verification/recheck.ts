@@ -3,7 +3,7 @@ import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
 import { HubError } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
-import type { FindDuplicates } from '../duplicates/find-duplicates.ts';
+import type { FindDuplicates } from '../duplicates/find-and-store-duplicates.ts';
 import type { VerificationStep } from '../providers/driver.ts';
 import type { SyncRefunds } from '../refunds/sync-refunds.ts';
 import { sessionUnknown } from '../sessions/find-session.ts';

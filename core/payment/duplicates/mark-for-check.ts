@@ -1,5 +1,5 @@
-// Callbacks of a paid session that name another payment than the one that settled it: marks the session for
-// the sweep, and stores the checkouts that the sweep must check.
+// Marks a paid session for a check if a callback names another payment than the one that settled it, and
+// stores the checkouts that the sweep must check. find-and-store-duplicates.ts makes the check.
 //
 // The mark is stored with the session, so that neither a crash nor an outage of the provider loses it. It
 // counts towards the rate limit of the session: many callbacks cause one check.
@@ -7,8 +7,6 @@
 // The checkouts are stored in the session's row of callback_count, because an unjournaled callback leaves
 // nothing else. Anybody can send forged ids, so only the newest are kept, and the newest are checked first.
 import type { Pool, PoolClient, QueryConfig } from 'pg';
-import type { Change } from '../../audit/record.ts';
-import { formatId } from '../../ids.ts';
 import { DRIVERS } from '../providers/registry.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import { countVerification } from '../verification/rate-limit.ts';
@@ -178,41 +176,4 @@ export async function dropAnswered(
     values: [sessionId, batch.ids, unanswered, found, batch.verifications],
   });
   return rows[0]?.left ?? 0;
-}
-
-const SETTLES_NOW = 'it settles the session now';
-
-type LaterPayment = {
-  readonly session: Pick<StoredSession, 'id' | 'gateway'>;
-  readonly gatewayTransactionId: string;
-};
-
-/** Later payments that settle their sessions are no longer duplicate payments. Returns the audit entries. */
-export async function closeDuplicates(
-  client: PoolClient,
-  later: readonly LaterPayment[],
-  at: Date,
-): Promise<readonly Change[]> {
-  if (later.length === 0) return [];
-  const { rows } = await client.query<{ id: string; sessionId: string }>(
-    // duplicate_payment_transaction_key
-    `update duplicate_payment d set resolved_at = $4, resolution = $5
-     from unnest($1::uuid[], $2::text[], $3::text[]) as t (session_id, gateway, gateway_transaction_id)
-     where d.gateway = t.gateway and d.gateway_transaction_id = t.gateway_transaction_id
-       and d.resolved_at is null
-     returning d.id, t.session_id as "sessionId"`,
-    [
-      later.map(({ session }) => session.id),
-      later.map(({ session }) => session.gateway),
-      later.map(({ gatewayTransactionId }) => gatewayTransactionId),
-      at,
-      SETTLES_NOW,
-    ],
-  );
-  return rows.map(({ id, sessionId }) => ({
-    action: 'duplicate_payment.resolve',
-    subject: formatId('dup', id),
-    before: { resolved: false },
-    after: { resolved: true, resolution: SETTLES_NOW, session: formatId('chs', sessionId) },
-  }));
 }

@@ -18,7 +18,7 @@ import type { Shared } from '../shared.ts';
 import type { ProviderConcurrency, Providers } from '../slots/provider-access.ts';
 import { isFenced, type VerificationLease, type VerificationLeases } from '../verification/lease.ts';
 import { endLease } from '../verification/lease-statements.ts';
-import { type CheckoutBatch, dropAnswered, readCheckouts } from './other-payments.ts';
+import { type CheckoutBatch, dropAnswered, readCheckouts } from './mark-for-check.ts';
 
 export type DuplicateCheck =
   /** `left`: payment ids that callbacks named and that are still to be checked. */

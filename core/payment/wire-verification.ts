@@ -1,6 +1,6 @@
 // Wires the verification and settlement of sessions.
 
-import { createWaitingCallbacks } from './callbacks/waiting.ts';
+import { createWaitingCallbacks } from './callbacks/postpone-or-give-up.ts';
 import type { PaymentContext } from './options.ts';
 import { driverOf } from './providers/registry.ts';
 import { createFindSession } from './sessions/find-session.ts';

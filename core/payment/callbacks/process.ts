@@ -16,8 +16,8 @@ import type { Shared } from '../shared.ts';
 import type { VerifySession } from '../verification/request.ts';
 import { agrees } from './journal.ts';
 import { HUB_FAILED, type JournaledCallback, type JournaledCallbacks } from './journaled-callbacks.ts';
+import type { WaitingCallback, WaitingCallbacks } from './postpone-or-give-up.ts';
 import { type Resolution, resolveSession } from './resolve.ts';
-import type { WaitingCallback, WaitingCallbacks } from './waiting.ts';
 
 export type ProcessOptions = Pick<Shared, 'clock' | 'metrics'> & {
   readonly findSession: FindSession;

@@ -1,5 +1,5 @@
 // The request and the result of a verification.
-import type { WaitingCallback } from '../callbacks/waiting.ts';
+import type { WaitingCallback } from '../callbacks/postpone-or-give-up.ts';
 import type { VerificationStep } from '../providers/driver.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import type { Settlement } from '../settlement/finding.ts';

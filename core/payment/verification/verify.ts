@@ -5,7 +5,11 @@ import { formatId } from '../../ids.ts';
 import { type Batcher, createBatcher } from '../../storage/sql/batcher.ts';
 import { epochMs } from '../../storage/sql/epoch.ts';
 import { HUB_FAILED, type JournaledCallback } from '../callbacks/journaled-callbacks.ts';
-import { MAX_WAITING_CALLBACKS, type WaitingCallback, type WaitingCallbacks } from '../callbacks/waiting.ts';
+import {
+  MAX_WAITING_CALLBACKS,
+  type WaitingCallback,
+  type WaitingCallbacks,
+} from '../callbacks/postpone-or-give-up.ts';
 import {
   type ExpectedPayment,
   ProviderUnavailable,

@@ -1,6 +1,6 @@
 // A flood of forged callbacks: the verifications it causes, and the fate of the real callbacks in it.
 import { expect } from 'chai';
-import { MAX_WAITING_CALLBACKS } from '../../../../core/payment/callbacks/waiting.ts';
+import { MAX_WAITING_CALLBACKS } from '../../../../core/payment/callbacks/postpone-or-give-up.ts';
 import type { ChargeSession } from '../../../../gen/hub/payment/v1/payment_pb.ts';
 import {
   callBack,

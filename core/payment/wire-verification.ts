@@ -3,7 +3,7 @@
 import { createWaitingCallbacks } from './callbacks/postpone-or-give-up.ts';
 import type { PaymentContext } from './options.ts';
 import { driverOf } from './providers/registry.ts';
-import { createFindSession } from './sessions/find-session.ts';
+import { createFindSession } from './sessions/look-up-sessions.ts';
 import { createSessionEvents } from './sessions/read-sessions.ts';
 import { createSettle } from './settlement/settle.ts';
 import {

@@ -15,13 +15,13 @@ import {
 } from '../duplicates/mark-for-check.ts';
 import type { CallbackClaim } from '../providers/driver.ts';
 import { mayBePaid } from '../providers/registry.ts';
-import type { FindSession } from '../sessions/find-session.ts';
+import type { FindSession } from '../sessions/look-up-sessions.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import { columnsOf } from '../settlement/statements.ts';
 import type { Shared } from '../shared.ts';
 import { countVerification, VERIFICATION_ALLOWED } from '../verification/rate-limit.ts';
+import { resolveSession } from './find-session-of-callback.ts';
 import type { ReceivedCallback } from './journaled-callbacks.ts';
-import { resolveSession } from './resolve.ts';
 
 type CountedCallback = {
   readonly sessionId: string;

@@ -7,17 +7,17 @@ import { mayBePaid, reasonIgnored } from '../providers/registry.ts';
 import type { RefundCallbacks } from '../refunds/refund-callbacks.ts';
 import { GIVE_UP_AFTER_MS } from '../retry-delay.ts';
 import type { CreateFromSale } from '../sessions/create-from-sale.ts';
-import type { FindSession } from '../sessions/find-session.ts';
+import type { FindSession } from '../sessions/look-up-sessions.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import { isContested } from '../settlement/decide.ts';
 import { type Outcome, PAID_BEFORE } from '../settlement/finding.ts';
 import type { Settle } from '../settlement/settle.ts';
 import type { Shared } from '../shared.ts';
 import type { VerifySession } from '../verification/request.ts';
+import { type Resolution, resolveSession } from './find-session-of-callback.ts';
 import { agrees } from './journal.ts';
 import { HUB_FAILED, type JournaledCallback, type JournaledCallbacks } from './journaled-callbacks.ts';
 import type { WaitingCallback, WaitingCallbacks } from './postpone-or-give-up.ts';
-import { type Resolution, resolveSession } from './resolve.ts';
 
 export type ProcessOptions = Pick<Shared, 'clock' | 'metrics'> & {
   readonly findSession: FindSession;

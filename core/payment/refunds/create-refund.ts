@@ -9,7 +9,7 @@ import { formatId, newUuid, parseId } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import { formatMoney, type Money } from '../money.ts';
 import { driverOf } from '../providers/registry.ts';
-import { sessionUnknown } from '../sessions/find-session.ts';
+import { sessionUnknown } from '../sessions/look-up-sessions.ts';
 import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
 import type { Shared } from '../shared.ts';
 import { sumPendingRefunds } from './read-refunds.ts';

@@ -2,8 +2,8 @@
 import { recordChangeNow } from '../../audit/record.ts';
 import { formatId, newUuid } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
+import type { Resolution } from '../callbacks/find-session-of-callback.ts';
 import type { ReceivedCallback } from '../callbacks/journaled-callbacks.ts';
-import type { Resolution } from '../callbacks/resolve.ts';
 import { formatMoney } from '../money.ts';
 import type { CatalogSale, VerificationStep } from '../providers/driver.ts';
 import { driverOf, SLOT_FIELD } from '../providers/registry.ts';
@@ -12,8 +12,8 @@ import { recordSteps, SETTLEMENT } from '../settlement/statements.ts';
 import type { Shared } from '../shared.ts';
 import type { ProviderConcurrency, Providers } from '../slots/provider-access.ts';
 import { nextCheck, type SweepSchedule } from '../verification/schedule.ts';
-import type { FindSession } from './find-session.ts';
 import { readSessionSlot, type SessionSlot } from './find-slot.ts';
+import type { FindSession } from './look-up-sessions.ts';
 
 export type CreateFromSaleOptions = Pick<Shared, 'pool' | 'clock' | 'metrics'> & {
   readonly providers: Providers;

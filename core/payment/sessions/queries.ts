@@ -26,7 +26,7 @@ import { listStatusChanges, type StatusChange } from '../settlement/status-histo
 import { findSlot } from '../slots/admin.ts';
 import { readSessionUsage, type UsageLogWithFees } from '../usage/queries.ts';
 import type { Period } from '../usage/sums.ts';
-import { sessionUnknown } from './find-session.ts';
+import { sessionUnknown } from './look-up-sessions.ts';
 
 export type SessionFilter = {
   readonly slot: string | undefined;

@@ -5,7 +5,7 @@ import { recordChangeNow } from '../../audit/record.ts';
 import { HubError } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
-import { sessionUnknown } from '../sessions/find-session.ts';
+import { sessionUnknown } from '../sessions/look-up-sessions.ts';
 import { lockSession } from '../sessions/read-sessions.ts';
 import type { Shared } from '../shared.ts';
 import type { VerifySession } from '../verification/request.ts';

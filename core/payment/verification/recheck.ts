@@ -6,7 +6,7 @@ import { parseId } from '../../ids.ts';
 import type { FindDuplicates } from '../duplicates/find-and-store-duplicates.ts';
 import type { VerificationStep } from '../providers/driver.ts';
 import type { SyncRefunds } from '../refunds/sync-refunds.ts';
-import { sessionUnknown } from '../sessions/find-session.ts';
+import { sessionUnknown } from '../sessions/look-up-sessions.ts';
 import { readSession } from '../sessions/read-sessions.ts';
 import type { Shared } from '../shared.ts';
 import type { VerifySession } from './request.ts';

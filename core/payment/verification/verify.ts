@@ -17,7 +17,7 @@ import {
   type VerificationStep,
 } from '../providers/driver.ts';
 import { parseJournaledClaim } from '../providers/registry.ts';
-import type { FindSession } from '../sessions/find-session.ts';
+import type { FindSession } from '../sessions/look-up-sessions.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import { verdictOf } from '../settlement/decide.ts';
 import { type Finding, PAID_BEFORE } from '../settlement/finding.ts';

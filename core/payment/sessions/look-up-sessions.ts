@@ -1,4 +1,4 @@
-// Finds the sessions that callbacks name. Concurrent lookups share a statement.
+// Looks up the sessions that callbacks name, by one id. Concurrent lookups share a statement.
 import type { Pool } from 'pg';
 import { HubError } from '../../errors.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';

@@ -1,7 +1,7 @@
 // Finds the session of a callback by the ids that it names.
 import { parseId } from '../../ids.ts';
 import type { CallbackClaim } from '../providers/driver.ts';
-import type { FindSession } from '../sessions/find-session.ts';
+import type { FindSession } from '../sessions/look-up-sessions.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import type { ReceivedCallback } from './journaled-callbacks.ts';
 

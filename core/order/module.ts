@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts';
 import type { ObjectReaders } from '../event/read-objects.ts';
 import type { KeySecrets } from '../license/keys/open-key-secrets.ts';
 import type { PaymentModule } from '../payment/module.ts';
-import type { Sales } from '../payment/sales.ts';
+import type { Sales } from '../payment/order-interface.ts';
 import { type ServiceEntry, serve } from '../service-implementation.ts';
 import type { Database } from '../storage/database.ts';
 import type { Figures } from '../storage/database-metrics.ts';

@@ -7,8 +7,8 @@ import type { DatabaseAddress } from '../storage/connection/database-address.ts'
 import type { Database } from '../storage/database.ts';
 import type { SealedColumn } from '../storage/secrets/reseal.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
+import type { Sales } from './order-interface.ts';
 import type { RetryDelay } from './retry-delay.ts';
-import type { Sales } from './sales.ts';
 import type { GatewayAddress } from './sessions/callback-url.ts';
 import type { Shared } from './shared.ts';
 import type { SweepSchedule } from './verification/schedule.ts';

@@ -22,8 +22,8 @@ import {
   usageLogToProto,
   verificationToProto,
 } from './messages.ts';
+import type { PurchaseRequest, Sales } from './order-interface.ts';
 import { driverOf } from './providers/registry.ts';
-import type { PurchaseRequest, Sales } from './sales.ts';
 import type { createCreateSession } from './sessions/create.ts';
 import { createSessions } from './sessions/queries.ts';
 import type { SessionEvents } from './sessions/read-sessions.ts';

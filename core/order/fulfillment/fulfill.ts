@@ -4,7 +4,7 @@
 // What cannot be granted becomes a blocked order, so that the payment always settles.
 import type { PoolClient } from 'pg';
 import type { KeySecrets } from '../../license/keys/open-key-secrets.ts';
-import type { Fulfill, Fulfillment, FulfillOptions, PaidSession } from '../../payment/sales.ts';
+import type { Fulfill, Fulfillment, FulfillOptions, PaidSession } from '../../payment/order-interface.ts';
 import type { Send } from '../../storage/sql/transaction.ts';
 import { grantPurchases, type QueueMails } from './grant-purchases.ts';
 import { inGrantSavepoint } from './grant-savepoint.ts';

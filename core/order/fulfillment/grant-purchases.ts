@@ -7,7 +7,7 @@ import { insertLicenses, newLicense } from '../../license/admin/insert-licenses.
 import { type NewTerms, withDefaultTerms } from '../../license/admin/issue-terms.ts';
 import { formatPeriod } from '../../license/calendar-period.ts';
 import type { OpenedKeySecret } from '../../license/keys/open-key-secrets.ts';
-import type { FulfillOptions } from '../../payment/sales.ts';
+import type { FulfillOptions } from '../../payment/order-interface.ts';
 import type { Send } from '../../storage/sql/transaction.ts';
 import type { LicenseGrant, RenewalGrant, SeatsGrant } from '../offers/grant.ts';
 import { NOT_TAKEN, type OrderLicense } from '../orders/order-licenses.ts';

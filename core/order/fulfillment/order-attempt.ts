@@ -2,7 +2,7 @@
 import type { Change } from '../../audit/record.ts';
 import type { NewEvent } from '../../event/outbox.ts';
 import { formatId, newUuid } from '../../ids.ts';
-import type { Fulfillment } from '../../payment/sales.ts';
+import type { Fulfillment } from '../../payment/order-interface.ts';
 import type { OrderLicense } from '../orders/order-licenses.ts';
 import type { PaidPurchase } from './read-paid-purchases.ts';
 

@@ -6,7 +6,7 @@ import { HubError } from '../../errors.ts';
 import { recordEvents } from '../../event/outbox.ts';
 import { parseId } from '../../ids.ts';
 import { findApp } from '../../license/admin/find-app.ts';
-import type { Fulfill } from '../../payment/sales.ts';
+import type { Fulfill } from '../../payment/order-interface.ts';
 import { lockSession } from '../../payment/sessions/read-sessions.ts';
 import { findSlot } from '../../payment/slots/admin.ts';
 import type { Database } from '../../storage/database.ts';

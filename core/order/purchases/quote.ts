@@ -6,7 +6,7 @@ import { HubError } from '../../errors.ts';
 import { readLicense } from '../../license/admin/change/locked-license.ts';
 import { licenseUnknown } from '../../license/admin/find-licenses.ts';
 import type { Money } from '../../payment/money.ts';
-import type { Buyer, CatalogPurchase, PurchaseRequest, Quote } from '../../payment/sales.ts';
+import type { Buyer, CatalogPurchase, PurchaseRequest, Quote } from '../../payment/order-interface.ts';
 import type { Database } from '../../storage/database.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
 import { grantOnLicense } from '../fulfillment/grant-on-license.ts';

@@ -1,7 +1,7 @@
 // Reads what charge sessions sell.
 import type { Pool } from 'pg';
 import { formatId } from '../../ids.ts';
-import type { Sales } from '../../payment/sales.ts';
+import type { Sales } from '../../payment/order-interface.ts';
 
 type Row = {
   readonly sessionId: string;

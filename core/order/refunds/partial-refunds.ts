@@ -2,7 +2,7 @@
 // only.
 import type { PoolClient } from 'pg';
 import { formatId } from '../../ids.ts';
-import type { Sales } from '../../payment/sales.ts';
+import type { Sales } from '../../payment/order-interface.ts';
 
 type Row = {
   readonly id: string;

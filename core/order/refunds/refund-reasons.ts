@@ -1,7 +1,7 @@
 // The reasons of refunded orders, and of the licenses that were taken back.
 import { formatId } from '../../ids.ts';
 import type { Decision } from '../../license/admin/change/locked-license.ts';
-import type { RefundedSession } from '../../payment/sales.ts';
+import type { RefundedSession } from '../../payment/order-interface.ts';
 
 export type Cause = RefundedSession['cause'];
 

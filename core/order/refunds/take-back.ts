@@ -8,7 +8,7 @@ import type { Change } from '../../audit/record.ts';
 import type { NewEvent } from '../../event/outbox.ts';
 import { formatId } from '../../ids.ts';
 import { lockLicense } from '../../license/admin/change/locked-license.ts';
-import type { Fulfillment, RefundedSession, TakeBack } from '../../payment/sales.ts';
+import type { Fulfillment, RefundedSession, TakeBack } from '../../payment/order-interface.ts';
 import { inGrantSavepoint } from '../fulfillment/grant-savepoint.ts';
 import type { OrderLicense } from '../orders/order-licenses.ts';
 import { type Cause, licenseReason, orderReason } from './refund-reasons.ts';

@@ -2,8 +2,8 @@
 import type { Actor } from '../../access/caller.ts';
 import { HubError } from '../../errors.ts';
 import { formatId } from '../../ids.ts';
+import type { Sales } from '../order-interface.ts';
 import { driverOf } from '../providers/registry.ts';
-import type { Sales } from '../sales.ts';
 import type { VerificationLeases } from '../verification/lease.ts';
 import { nextCheck } from '../verification/schedule.ts';
 import { browserUrl, callbackBase, callbackUrl, type GatewayAddress } from './callback-url.ts';

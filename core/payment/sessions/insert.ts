@@ -8,8 +8,8 @@ import { formatId, newUuid } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import { formatMoney, type Money, sameMoney } from '../money.ts';
+import type { PurchaseRequest, Quote, Sales } from '../order-interface.ts';
 import type { CheckoutRequest } from '../providers/driver.ts';
-import type { PurchaseRequest, Quote, Sales } from '../sales.ts';
 import type { SessionSlot } from './find-slot.ts';
 
 export type CreateSessionRequest = {

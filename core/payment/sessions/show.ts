@@ -3,7 +3,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { ChargeSessionSchema } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import type { ChargeSession } from '../entities.ts';
 import { sessionToProto } from '../messages.ts';
-import type { Sales } from '../sales.ts';
+import type { Sales } from '../order-interface.ts';
 
 type SessionMessage = MessageInitShape<typeof ChargeSessionSchema>;
 

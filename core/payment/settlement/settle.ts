@@ -17,9 +17,9 @@ import {
 import { closeDuplicates } from '../duplicates/close-duplicates.ts';
 import { markOtherPayments, type PaymentName } from '../duplicates/mark-for-check.ts';
 import { applyRules, type FeeRuleFacts, readRulesInForce } from '../fees/rules.ts';
+import type { Fulfillment, Sales } from '../order-interface.ts';
 import { ProviderUnavailable } from '../providers/driver.ts';
 import { sumPendingRefunds } from '../refunds/read-refunds.ts';
-import type { Fulfillment, Sales } from '../sales.ts';
 import { lockSessions, type StoredSession } from '../sessions/read-sessions.ts';
 import type { Shared } from '../shared.ts';
 import { type Fence, isFenced } from '../verification/lease.ts';

@@ -1,4 +1,4 @@
-// What payments need to sell offers. The order module implements it.
+// The interface of the order module: what payments need to sell offers. The order module implements it.
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { PoolClient } from 'pg';
 import type { PurchaseSchema } from '../../gen/hub/payment/v1/payment_pb.ts';

@@ -11,7 +11,7 @@ import { formatId } from '../../core/ids.ts';
 import { keySecretSealedFor } from '../../core/license/keys/open-key-secrets.ts';
 import { sealedFor as signingKeySealedFor } from '../../core/license/keys/sign-license.ts';
 import { QUEUE } from '../../core/payment/callbacks/job-queue.ts';
-import { sealedFor as credentialsSealedFor } from '../../core/payment/slots/provider-access.ts';
+import { sealedFor as credentialsSealedFor } from '../../core/payment/slots/provider-connections.ts';
 import type { Database } from '../../core/storage/database.ts';
 import { migrationStatus } from '../../core/storage/schema/migrate.ts';
 import { findIncompatible } from '../../core/storage/schema/newer-schema.ts';

@@ -33,7 +33,7 @@ import { type ShowSessions, showSession } from './sessions/show.ts';
 import { createReleaseSession, type ReleaseOptions } from './settlement/release-session.ts';
 import type { AdminShared } from './shared.ts';
 import { createSlots } from './slots/admin.ts';
-import type { Providers } from './slots/provider-access.ts';
+import type { Providers } from './slots/provider-connections.ts';
 import { createReencryptSecrets, type ReencryptOptions } from './slots/reseal-credentials.ts';
 import { createTestSlot } from './slots/test-connection.ts';
 import { createSummarizeUsage } from './usage/days.ts';

@@ -8,7 +8,7 @@ import { createRefundCallbacks } from './refunds/refund-callbacks.ts';
 import { createRefundService } from './refunds/service.ts';
 import { startRefundSweep } from './refunds/sweep-refunds.ts';
 import { createSyncRefunds } from './refunds/sync-refunds.ts';
-import { createProviderConcurrency } from './slots/provider-access.ts';
+import { createProviderConcurrency } from './slots/provider-connections.ts';
 import { sweepInterval } from './wire-sweep.ts';
 import type { Verification } from './wire-verification.ts';
 

@@ -10,7 +10,7 @@ import {
   createProviderConcurrency,
   createSlotAccess,
   type ProviderConcurrency,
-} from './slots/provider-access.ts';
+} from './slots/provider-connections.ts';
 import { createVerificationLeases, type VerificationLeases } from './verification/lease.ts';
 import { createVerifySession } from './verification/verify.ts';
 

@@ -9,7 +9,7 @@ import {
   type SignedBody,
   type SignedCallbacks,
 } from '../providers/driver.ts';
-import { openCredentials } from '../slots/provider-access.ts';
+import { openCredentials } from '../slots/provider-connections.ts';
 
 /** Resolves with the fields, and the name of the slot whose secret verified the signature. */
 export type OpenSigned = (

@@ -15,7 +15,7 @@ import {
 import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
 import { recordSteps, SETTLEMENT } from '../settlement/statements.ts';
 import type { Shared } from '../shared.ts';
-import type { ProviderConcurrency, Providers } from '../slots/provider-access.ts';
+import type { ProviderConcurrency, Providers } from '../slots/provider-connections.ts';
 import { isFenced, type VerificationLease, type VerificationLeases } from '../verification/lease.ts';
 import { endLease } from '../verification/lease-statements.ts';
 import { type CheckoutBatch, dropAnswered, readCheckouts } from './mark-for-check.ts';

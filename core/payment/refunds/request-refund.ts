@@ -16,7 +16,7 @@ import {
 import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
 import { recordSteps } from '../settlement/statements.ts';
 import type { Shared } from '../shared.ts';
-import type { ProviderConcurrency } from '../slots/provider-access.ts';
+import type { ProviderConcurrency } from '../slots/provider-connections.ts';
 import { isFenced, type VerificationLease } from '../verification/lease.ts';
 import { type RefundUpdate, updateOf } from './match-refunds.ts';
 import { readSessionRefunds, type StoredRefund } from './read-refunds.ts';

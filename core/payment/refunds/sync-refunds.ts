@@ -8,7 +8,7 @@ import { finishCallbacks } from '../callbacks/journaled-callbacks.ts';
 import { type FoundRefunds, ProviderUnavailable, type VerificationStep } from '../providers/driver.ts';
 import { lockSession } from '../sessions/read-sessions.ts';
 import { recordSteps } from '../settlement/statements.ts';
-import type { Providers } from '../slots/provider-access.ts';
+import type { Providers } from '../slots/provider-connections.ts';
 import { isFenced, type VerificationLease, type VerificationLeases } from '../verification/lease.ts';
 import { endLease } from '../verification/lease-statements.ts';
 import { matchRefunds } from './match-refunds.ts';

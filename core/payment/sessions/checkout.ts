@@ -13,7 +13,7 @@ import { canHaveCheckout } from '../settlement/decide.ts';
 import type { Settle } from '../settlement/settle.ts';
 import { recordSteps } from '../settlement/statements.ts';
 import type { Shared } from '../shared.ts';
-import type { Providers } from '../slots/provider-access.ts';
+import type { Providers } from '../slots/provider-connections.ts';
 import type { VerificationLease } from '../verification/lease.ts';
 import { nextCheck, type SweepSchedule } from '../verification/schedule.ts';
 

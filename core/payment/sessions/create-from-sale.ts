@@ -10,7 +10,7 @@ import type { CatalogSale, VerificationStep } from '../providers/driver.ts';
 import { driverOf, SLOT_FIELD } from '../providers/registry.ts';
 import { recordSteps, SETTLEMENT } from '../settlement/statements.ts';
 import type { Shared } from '../shared.ts';
-import type { ProviderConcurrency, Providers } from '../slots/provider-access.ts';
+import type { ProviderConcurrency, Providers } from '../slots/provider-connections.ts';
 import { nextCheck, type SweepSchedule } from '../verification/schedule.ts';
 import { readSessionSlot, type SessionSlot } from './find-slot.ts';
 import type { FindSession } from './look-up-sessions.ts';

@@ -8,7 +8,7 @@ import { formatId, newUuid } from '../../ids.ts';
 import { isResourceName } from '../../resource-name.ts';
 import { type Environment, ProviderTokenSchema, type Slot, SlotSchema } from '../entities.ts';
 import type { AdminShared } from '../shared.ts';
-import { type Credentials, sealCredentials, withDefaults } from './provider-access.ts';
+import { type Credentials, sealCredentials, withDefaults } from './provider-connections.ts';
 import { checkBaseUrl, checkCredentials, checkOptions, checkReturnOrigins } from './settings.ts';
 
 export type NewSlot = {

@@ -4,7 +4,7 @@ import { recordChangeNow } from '../../audit/record.ts';
 import { type Resealed, resealSecrets, type SealedColumn } from '../../storage/secrets/reseal.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
 import type { Shared } from '../shared.ts';
-import { sealedFor } from './provider-access.ts';
+import { sealedFor } from './provider-connections.ts';
 import { tokenSealedFor } from './token-cache.ts';
 
 export type ReencryptOptions = Pick<Shared, 'pool' | 'clock'> & {

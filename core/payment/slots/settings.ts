@@ -3,7 +3,7 @@ import { HubError } from '../../errors.ts';
 import type { Environment } from '../entities.ts';
 import type { PaymentDriver } from '../providers/driver.ts';
 import { isLoopback } from '../sessions/callback-url.ts';
-import { withDefaults } from './provider-access.ts';
+import { withDefaults } from './provider-connections.ts';
 
 type Texts = Readonly<Record<string, string>>;
 

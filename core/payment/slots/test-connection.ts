@@ -2,7 +2,7 @@
 
 import { ProviderRefused, ProviderUnavailable } from '../providers/driver.ts';
 import type { createSlots } from './admin.ts';
-import type { Providers } from './provider-access.ts';
+import type { Providers } from './provider-connections.ts';
 
 /** A refusal and a missing answer are results, not errors. Rejects with HubError `slot_unknown`. */
 export function createTestSlot(slots: ReturnType<typeof createSlots>, providers: Providers) {

@@ -24,7 +24,7 @@ import { type Finding, PAID_BEFORE } from '../settlement/finding.ts';
 import type { Settle } from '../settlement/settle.ts';
 import { recordSteps } from '../settlement/statements.ts';
 import type { Shared } from '../shared.ts';
-import type { ProviderConcurrency, Providers } from '../slots/provider-access.ts';
+import type { ProviderConcurrency, Providers } from '../slots/provider-connections.ts';
 import type { VerificationLease, VerificationLeases } from './lease.ts';
 import type { VerifyRequest, VerifyResult, VerifySession } from './request.ts';
 

@@ -9,7 +9,7 @@ import { openHubDatabase } from '../../../core/hub/database.ts';
 import { createPaymentAdminService } from '../../../core/payment/admin-service.ts';
 import { sessionToProto } from '../../../core/payment/messages.ts';
 import type { PaymentDriver } from '../../../core/payment/providers/driver.ts';
-import { createSlotAccess, type SlotAccess } from '../../../core/payment/slots/provider-access.ts';
+import { createSlotAccess, type SlotAccess } from '../../../core/payment/slots/provider-connections.ts';
 import { createInProcessTransport } from '../../../core/rpc/in-process/transport.ts';
 import { createErrorInterceptor } from '../../../core/rpc/interceptors/domain-errors.ts';
 import { createRpcMetrics } from '../../../core/rpc/interceptors/metrics.ts';

@@ -11,7 +11,7 @@ import type {
 import {
   type ClosableProviderHttp,
   createProviderHttp,
-} from '../../../../core/payment/slots/provider-access.ts';
+} from '../../../../core/payment/slots/provider-connections.ts';
 import { Secret } from '../../../../core/secret.ts';
 
 export type TestAccess = ProviderAccess & {

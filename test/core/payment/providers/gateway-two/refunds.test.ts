@@ -7,7 +7,7 @@ import {
 } from '../../../../../core/payment/providers/driver.ts';
 import { gatewayTwo } from '../../../../../core/payment/providers/gateway-two/driver.ts';
 import { refunds, rootUrl } from '../../../../../core/payment/providers/gateway-two/refunds.ts';
-import { createProviderHttp } from '../../../../../core/payment/slots/provider-access.ts';
+import { createProviderHttp } from '../../../../../core/payment/slots/provider-connections.ts';
 import { payment as paymentAnswer } from '../sample-answers.ts';
 import {
   hangUp,

@@ -13,7 +13,7 @@ import { ProviderUnavailable } from '../../../../core/payment/providers/driver.t
 import {
   type ClosableProviderHttp,
   createProviderHttp,
-} from '../../../../core/payment/slots/provider-access.ts';
+} from '../../../../core/payment/slots/provider-connections.ts';
 import { until } from '../../../support/until.ts';
 import {
   hangUp,

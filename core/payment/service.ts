@@ -9,7 +9,7 @@ import { actorOf, appsOf } from '../access/caller.ts';
 import { HubError } from '../errors.ts';
 import { formatId, parseId } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
-import { createCallbacks } from './callbacks/admin.ts';
+import { createCallbacks } from './callbacks/callback-admin.ts';
 import type { ChargeSession } from './entities.ts';
 import {
   callbackCountToProto,

@@ -2,8 +2,8 @@
 import { RefundService } from '../../gen/hub/payment/v1/refund_service_pb.ts';
 import { serve } from '../service-implementation.ts';
 import type { PaymentContext } from './options.ts';
-import { createRefunds } from './refunds/admin.ts';
 import { createCreateRefund } from './refunds/create-refund.ts';
+import { createRefunds } from './refunds/refund-admin.ts';
 import { createRefundCallbacks } from './refunds/refund-callbacks.ts';
 import { createRefundService } from './refunds/service.ts';
 import { startRefundSweep } from './refunds/sweep-refunds.ts';

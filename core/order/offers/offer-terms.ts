@@ -6,7 +6,7 @@ import { HubError } from '../../errors.ts';
 import { findLimitProfile } from '../../license/admin/limit-profiles.ts';
 import type { App } from '../../license/entities.ts';
 import type { Slot } from '../../payment/entities.ts';
-import { findSlot } from '../../payment/slots/admin.ts';
+import { findSlot } from '../../payment/slots/slot-admin.ts';
 import type { CatalogPrice, OfferVersion, RefundPolicyName } from '../entities.ts';
 import { checkCatalogPrices } from './catalog-prices.ts';
 import { type Grant, grantFromProto } from './grant.ts';

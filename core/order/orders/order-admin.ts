@@ -8,7 +8,7 @@ import { parseId } from '../../ids.ts';
 import { findApp } from '../../license/admin/find-app.ts';
 import type { Fulfill } from '../../payment/order-interface.ts';
 import { lockSession } from '../../payment/sessions/read-sessions.ts';
-import { findSlot } from '../../payment/slots/admin.ts';
+import { findSlot } from '../../payment/slots/slot-admin.ts';
 import type { Database } from '../../storage/database.ts';
 import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';

@@ -5,7 +5,7 @@ import { isResourceName } from '../../resource-name.ts';
 import type { Slot } from '../entities.ts';
 import { MoneyError, minorDigits } from '../money.ts';
 import type { PaymentDriver } from '../providers/driver.ts';
-import { findSlot } from '../slots/admin.ts';
+import { findSlot } from '../slots/slot-admin.ts';
 import type { Period } from '../usage/sums.ts';
 import type { FeeFormula } from './amount.ts';
 

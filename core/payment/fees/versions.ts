@@ -6,7 +6,7 @@ import { HubError } from '../../errors.ts';
 import { formatId, newUuid, parseId } from '../../ids.ts';
 import { type FeeRule, FeeRuleSchema } from '../entities.ts';
 import type { AdminShared } from '../shared.ts';
-import { findSlot } from '../slots/admin.ts';
+import { findSlot } from '../slots/slot-admin.ts';
 import { type FeeRuleFacts, type FeeRuleStateName, matchRules, stateOf, typicalOf } from './rules.ts';
 import { checkTerms, type FeeTerms, feeRuleInvalid } from './terms.ts';
 

@@ -4,8 +4,8 @@ import type { RefundService } from '../../../gen/hub/payment/v1/refund_service_p
 import { actorOf } from '../../access/caller.ts';
 import { formatId } from '../../ids.ts';
 import { refundStateFromProto, refundToProto } from '../messages.ts';
-import type { createRefunds } from './admin.ts';
 import type { CreateRefund } from './create-refund.ts';
+import type { createRefunds } from './refund-admin.ts';
 
 export function createRefundService(
   createRefund: CreateRefund,

@@ -23,7 +23,7 @@ import {
   VerificationSchema,
 } from '../entities.ts';
 import { listStatusChanges, type StatusChange } from '../settlement/status-history.ts';
-import { findSlot } from '../slots/admin.ts';
+import { findSlot } from '../slots/slot-admin.ts';
 import { readSessionUsage, type UsageLogWithFees } from '../usage/queries.ts';
 import type { Period } from '../usage/sums.ts';
 import { sessionUnknown } from './look-up-sessions.ts';

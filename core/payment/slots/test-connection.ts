@@ -1,8 +1,8 @@
 // Tests a slot's credentials by a harmless call to the provider.
 
 import { ProviderRefused, ProviderUnavailable } from '../providers/driver.ts';
-import type { createSlots } from './admin.ts';
 import type { Providers } from './provider-connections.ts';
+import type { createSlots } from './slot-admin.ts';
 
 /** A refusal and a missing answer are results, not errors. Rejects with HubError `slot_unknown`. */
 export function createTestSlot(slots: ReturnType<typeof createSlots>, providers: Providers) {

@@ -9,7 +9,7 @@ import {
   readSpanPage,
 } from '../../storage/sql/page.ts';
 import { type FeeLine, FeeLineSchema, type UsageLog, UsageLogSchema } from '../entities.ts';
-import { findSlot } from '../slots/admin.ts';
+import { findSlot } from '../slots/slot-admin.ts';
 import type { Period } from './sums.ts';
 
 export type UsageLogWithFees = {

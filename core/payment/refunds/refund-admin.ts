@@ -8,7 +8,7 @@ import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts
 import { type Refund, RefundSchema, type RefundStateName } from '../entities.ts';
 import { findSession } from '../sessions/queries.ts';
 import type { AdminShared } from '../shared.ts';
-import { findSlot } from '../slots/admin.ts';
+import { findSlot } from '../slots/slot-admin.ts';
 
 export type RefundFilter = {
   readonly sessionId: string | undefined;

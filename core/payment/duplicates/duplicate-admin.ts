@@ -7,7 +7,7 @@ import { parseId } from '../../ids.ts';
 import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
 import { type DuplicatePayment, DuplicatePaymentSchema } from '../entities.ts';
 import type { AdminShared } from '../shared.ts';
-import { findSlot } from '../slots/admin.ts';
+import { findSlot } from '../slots/slot-admin.ts';
 
 export type DuplicateFilter = {
   /** The name of a slot. */

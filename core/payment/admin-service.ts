@@ -28,16 +28,16 @@ import {
 } from './messages.ts';
 import { DRIVERS } from './providers/registry.ts';
 import { checkAmount } from './sessions/charge-amount.ts';
-import { createSessions } from './sessions/queries.ts';
-import { type ShowSessions, showSession } from './sessions/show.ts';
+import { createSessions } from './sessions/list-sessions.ts';
+import { type ShowSessions, showSession } from './sessions/session-messages.ts';
 import { createReleaseSession, type ReleaseOptions } from './settlement/release-session.ts';
 import type { AdminShared } from './shared.ts';
 import type { Providers } from './slots/provider-connections.ts';
 import { createReencryptSecrets, type ReencryptOptions } from './slots/reseal-credentials.ts';
 import { createSlots } from './slots/slot-admin.ts';
 import { createTestSlot } from './slots/test-connection.ts';
-import { createSummarizeUsage } from './usage/days.ts';
-import { createUsage } from './usage/queries.ts';
+import { createUsage } from './usage/list-usage.ts';
+import { createSummarizeUsage } from './usage/sum-by-day.ts';
 
 export type PaymentAdminServiceOptions = AdminShared &
   Omit<ReplayOptions, 'callbacks'> &

@@ -8,7 +8,7 @@ import { type ObjectReaders, showObject } from '../event/read-objects.ts';
 import type { Database } from '../storage/database.ts';
 import { CallbackSchema, ChargeSessionSchema, RefundSchema } from './entities.ts';
 import { callbackToProto, refundToProto } from './messages.ts';
-import type { ShowSessions } from './sessions/show.ts';
+import type { ShowSessions } from './sessions/session-messages.ts';
 import { traceCallbacks } from './settlement/status-history.ts';
 
 export function createPaymentReaders(

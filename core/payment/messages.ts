@@ -53,7 +53,7 @@ import type { FeePeriod, FeeRuleWithState } from './fees/versions.ts';
 import type { Money } from './money.ts';
 import type { PaymentDriver, VerificationStep } from './providers/driver.ts';
 import type { StatusChange, TracedCallback } from './settlement/status-history.ts';
-import type { UsageLogWithFees } from './usage/queries.ts';
+import type { UsageLogWithFees } from './usage/list-usage.ts';
 import type { Period } from './usage/sums.ts';
 
 export function moneyToProto({ minor, currency }: Money): MessageInitShape<typeof MoneySchema> {

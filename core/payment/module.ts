@@ -8,7 +8,7 @@ import { createPaymentMetrics } from './metrics.ts';
 import type { PaymentModuleOptions } from './options.ts';
 import { DRIVERS } from './providers/registry.ts';
 import { refundTableMetrics } from './refunds/table-metrics.ts';
-import { createShowSessions } from './sessions/show.ts';
+import { createShowSessions } from './sessions/session-messages.ts';
 import { createFindSlot } from './slots/scope-lookup.ts';
 import { wireCallbacks } from './wire-callbacks.ts';
 import { wireRefunds } from './wire-refunds.ts';

@@ -24,10 +24,10 @@ import {
 } from './messages.ts';
 import type { PurchaseRequest, Sales } from './order-interface.ts';
 import { driverOf } from './providers/registry.ts';
-import type { createCreateSession } from './sessions/create.ts';
-import { createSessions } from './sessions/queries.ts';
+import type { createCreateSession } from './sessions/create-session.ts';
+import { createSessions } from './sessions/list-sessions.ts';
 import type { SessionEvents } from './sessions/read-sessions.ts';
-import { type ShowSessions, showSession } from './sessions/show.ts';
+import { type ShowSessions, showSession } from './sessions/session-messages.ts';
 import { createRecheck, type RecheckOptions } from './verification/recheck.ts';
 
 export type PaymentServiceOptions = RecheckOptions & {

@@ -2,8 +2,8 @@
 import type { Actor } from '../../access/caller.ts';
 import { formatId } from '../../ids.ts';
 import type { Slot } from '../../payment/entities.ts';
-import type { createCreateSession } from '../../payment/sessions/create.ts';
-import type { createSessions } from '../../payment/sessions/queries.ts';
+import type { createCreateSession } from '../../payment/sessions/create-session.ts';
+import type { createSessions } from '../../payment/sessions/list-sessions.ts';
 import type { ClaimTokens } from '../claims/claim-tokens.ts';
 import { offerUnknown } from '../offers/find-offer.ts';
 import type { Offers } from '../offers/offer-admin.ts';

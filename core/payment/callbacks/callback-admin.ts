@@ -10,7 +10,7 @@ import {
   type Verification,
   VerificationSchema,
 } from '../entities.ts';
-import { findSession } from '../sessions/queries.ts';
+import { findSession } from '../sessions/list-sessions.ts';
 import { type TracedCallback, traceCallbacks } from '../settlement/status-history.ts';
 import type { AdminShared } from '../shared.ts';
 

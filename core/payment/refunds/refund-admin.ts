@@ -6,7 +6,7 @@ import { HubError } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
 import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
 import { type Refund, RefundSchema, type RefundStateName } from '../entities.ts';
-import { findSession } from '../sessions/queries.ts';
+import { findSession } from '../sessions/list-sessions.ts';
 import type { AdminShared } from '../shared.ts';
 import { findSlot } from '../slots/slot-admin.ts';
 

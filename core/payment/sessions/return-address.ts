@@ -1,6 +1,6 @@
 // GetReturnAddress: where the browser of a customer goes after the checkout.
 import type { Database } from '../../storage/database.ts';
-import { findSession } from './queries.ts';
+import { findSession } from './list-sessions.ts';
 import { withSessionId } from './return-url.ts';
 
 /** The function rejects with HubError `session_unknown`. */

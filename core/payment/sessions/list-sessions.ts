@@ -24,7 +24,7 @@ import {
 } from '../entities.ts';
 import { listStatusChanges, type StatusChange } from '../settlement/status-history.ts';
 import { findSlot } from '../slots/slot-admin.ts';
-import { readSessionUsage, type UsageLogWithFees } from '../usage/queries.ts';
+import { readSessionUsage, type UsageLogWithFees } from '../usage/list-usage.ts';
 import type { Period } from '../usage/sums.ts';
 import { sessionUnknown } from './look-up-sessions.ts';
 

@@ -5,7 +5,7 @@ import type { PaymentContext } from './options.ts';
 import { createCreateRefund } from './refunds/create-refund.ts';
 import { createRefunds } from './refunds/refund-admin.ts';
 import { createRefundCallbacks } from './refunds/refund-callbacks.ts';
-import { createRefundService } from './refunds/service.ts';
+import { createRefundService } from './refunds/refund-service.ts';
 import { startRefundSweep } from './refunds/sweep-refunds.ts';
 import { createSyncRefunds } from './refunds/sync-refunds.ts';
 import { createProviderConcurrency } from './slots/provider-connections.ts';

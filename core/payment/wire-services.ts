@@ -3,10 +3,10 @@ import { CallbackService } from '../../gen/hub/payment/v1/callback_service_pb.ts
 import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
 import { serve } from '../service-implementation.ts';
-import { createPaymentAdminService } from './admin-service.ts';
 import type { PaymentContext } from './options.ts';
+import { createPaymentAdminService } from './payment-admin-service.ts';
+import { createPaymentService } from './payment-service.ts';
 import { driverOf } from './providers/registry.ts';
-import { createPaymentService } from './service.ts';
 import { createCreateSession } from './sessions/create-session.ts';
 import { createSessions } from './sessions/list-sessions.ts';
 import { createGetReturnAddress } from './sessions/return-address.ts';

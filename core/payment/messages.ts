@@ -48,7 +48,7 @@ import type {
   Slot,
   Verification,
 } from './entities.ts';
-import type { FeeTerms } from './fees/terms.ts';
+import type { FeeTerms } from './fees/check-fee-terms.ts';
 import type { FeePeriod, FeeRuleWithState } from './fees/versions.ts';
 import type { Money } from './money.ts';
 import type { PaymentDriver, VerificationStep } from './providers/driver.ts';

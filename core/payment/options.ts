@@ -11,7 +11,7 @@ import type { Sales } from './order-interface.ts';
 import type { RetryDelay } from './retry-delay.ts';
 import type { GatewayAddress } from './sessions/callback-url.ts';
 import type { Shared } from './shared.ts';
-import type { SweepSchedule } from './verification/schedule.ts';
+import type { SweepSchedule } from './verification/sweep-schedule.ts';
 
 export type PaymentConfig = {
   readonly gatewayAddress: GatewayAddress;

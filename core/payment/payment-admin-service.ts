@@ -6,7 +6,7 @@ import { actorOf, isLimited } from '../access/caller.ts';
 import { createCallbacks } from './callbacks/callback-admin.ts';
 import { createReplayCallback, type ReplayOptions } from './callbacks/replay.ts';
 import { createDuplicates } from './duplicates/duplicate-admin.ts';
-import { createAuditFees } from './fees/audit.ts';
+import { createAuditFees } from './fees/audit-fees.ts';
 import { createFeeBacktest } from './fees/backtest.ts';
 import { createFitFeeRule } from './fees/fit-rule.ts';
 import { computeFees } from './fees/rules.ts';

@@ -4,8 +4,8 @@ import { FeeRuleSchema } from '../entities.ts';
 import type { AdminShared } from '../shared.ts';
 import type { Period } from '../usage/sums.ts';
 import { type FeeBacktest, type Part, sumParts } from './backtest-sums.ts';
+import { checkPeriod, checkTerms, type FeeTerms } from './check-fee-terms.ts';
 import { type FeeRuleFacts, matchRules, readRulesOf } from './rules.ts';
-import { checkPeriod, checkTerms, type FeeTerms } from './terms.ts';
 
 /** `ruleIsNew`: no version of a rule with this name exists for the same payments. */
 export type FeeBacktests = { readonly currencies: FeeBacktest[]; readonly ruleIsNew: boolean };

@@ -4,8 +4,8 @@ import type { FeeFitSchema } from '../../../gen/hub/payment/v1/payment_admin_ser
 import { formulaToProto } from '../messages.ts';
 import type { AdminShared } from '../shared.ts';
 import { type Period, querySums } from '../usage/sums.ts';
+import { checkPeriod, checkTerms, type FeeTerms } from './check-fee-terms.ts';
 import { type FeeObservation, fitFee } from './fit-formula.ts';
-import { checkPeriod, checkTerms, type FeeTerms } from './terms.ts';
 
 type FeeFit = MessageInitShape<typeof FeeFitSchema>;
 

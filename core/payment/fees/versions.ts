@@ -7,8 +7,8 @@ import { formatId, newUuid, parseId } from '../../ids.ts';
 import { type FeeRule, FeeRuleSchema } from '../entities.ts';
 import type { AdminShared } from '../shared.ts';
 import { findSlot } from '../slots/slot-admin.ts';
+import { checkTerms, type FeeTerms, feeRuleInvalid } from './check-fee-terms.ts';
 import { type FeeRuleFacts, type FeeRuleStateName, matchRules, stateOf, typicalOf } from './rules.ts';
-import { checkTerms, type FeeTerms, feeRuleInvalid } from './terms.ts';
 
 /** The period of a version. Default: from now on, without end. */
 export type FeePeriod = { readonly validFrom: Date | undefined; readonly validTo: Date | undefined };

@@ -17,7 +17,7 @@ import {
   reservePending,
   reserveSessions,
   scheduleCheck,
-} from './schedule.ts';
+} from './refund-schedule.ts';
 import type { RefundSync, SyncRefunds } from './sync-refunds.ts';
 
 export type SweepRefundsOptions = Shared &

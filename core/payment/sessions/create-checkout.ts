@@ -15,7 +15,7 @@ import { recordSteps } from '../settlement/statements.ts';
 import type { Shared } from '../shared.ts';
 import type { Providers } from '../slots/provider-connections.ts';
 import type { VerificationLease } from '../verification/lease.ts';
-import { nextCheck, type SweepSchedule } from '../verification/schedule.ts';
+import { nextCheck, type SweepSchedule } from '../verification/sweep-schedule.ts';
 
 export type CheckoutOptions = Pick<Shared, 'pool' | 'clock' | 'metrics'> & {
   readonly providers: Providers;

@@ -11,7 +11,7 @@ import { driverOf, SLOT_FIELD } from '../providers/registry.ts';
 import { recordSteps, SETTLEMENT } from '../settlement/statements.ts';
 import type { Shared } from '../shared.ts';
 import type { ProviderConcurrency, Providers } from '../slots/provider-connections.ts';
-import { nextCheck, type SweepSchedule } from '../verification/schedule.ts';
+import { nextCheck, type SweepSchedule } from '../verification/sweep-schedule.ts';
 import { readSessionSlot, type SessionSlot } from './find-slot.ts';
 import type { FindSession } from './look-up-sessions.ts';
 

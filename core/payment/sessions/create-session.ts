@@ -5,7 +5,7 @@ import { formatId } from '../../ids.ts';
 import type { Sales } from '../order-interface.ts';
 import { driverOf } from '../providers/registry.ts';
 import type { VerificationLeases } from '../verification/lease.ts';
-import { nextCheck } from '../verification/schedule.ts';
+import { nextCheck } from '../verification/sweep-schedule.ts';
 import { browserUrl, callbackBase, callbackUrl, type GatewayAddress } from './callback-url.ts';
 import { checkAmount } from './charge-amount.ts';
 import { type CheckoutOptions, createCheckout, needsCheckout } from './create-checkout.ts';

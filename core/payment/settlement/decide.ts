@@ -6,7 +6,7 @@ import type { ChargeStatusName, UsageKindName } from '../entities.ts';
 import { formatMoney, type Money } from '../money.ts';
 import type { Checkout, Risk, Verdict } from '../providers/driver.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
-import { EARLY_CHECK_MS } from '../verification/schedule.ts';
+import { EARLY_CHECK_MS } from '../verification/sweep-schedule.ts';
 import { type Finding, type Held, type Outcome, PAID_BEFORE } from './finding.ts';
 
 /** Returns `answer`, unless the session has no checkout or the payment is held. */

@@ -4,7 +4,7 @@
 // what has been due the longest comes first.
 import type { Task } from '../../../lib/metrics/tasks.ts';
 import type { Shared } from '../shared.ts';
-import type { Reservation } from './schedule.ts';
+import type { Reservation } from './sweep-schedule.ts';
 
 export type SweepTiming = {
   readonly task: Task;

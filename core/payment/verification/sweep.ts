@@ -5,6 +5,7 @@ import { formatId } from '../../ids.ts';
 import type { SweepDuplicates } from '../duplicates/sweep-duplicates.ts';
 import type { Shared } from '../shared.ts';
 import type { VerifyResult, VerifySession } from './request.ts';
+import { type SlotSweep, type SweepTiming, startSlotSweep } from './slot-sweep.ts';
 import {
   EARLY_CHECK_MS,
   longestInterval,
@@ -15,8 +16,7 @@ import {
   reserveDue,
   type SweepSchedule,
   scheduleNext,
-} from './schedule.ts';
-import { type SlotSweep, type SweepTiming, startSlotSweep } from './slot-sweep.ts';
+} from './sweep-schedule.ts';
 
 export type SweepOptions = Shared &
   SweepTiming & {

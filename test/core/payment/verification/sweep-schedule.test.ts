@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { nextCheck } from '../../../../core/payment/verification/schedule.ts';
+import { nextCheck } from '../../../../core/payment/verification/sweep-schedule.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

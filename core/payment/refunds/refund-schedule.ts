@@ -6,7 +6,7 @@ import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
 import { DAY_MS } from '../options.ts';
 import { driverOf } from '../providers/registry.ts';
 import { RETRY_DELAY_MAX_MS, type RetryDelay } from '../retry-delay.ts';
-import { type Reservation, reserve, SLOTS_WITH_PLACES } from '../verification/schedule.ts';
+import { type Reservation, reserve, SLOTS_WITH_PLACES } from '../verification/sweep-schedule.ts';
 
 /** Days from the payment to each check for refunds that the merchant made at the provider. */
 const FIRST_CHECK_DAY = 1;

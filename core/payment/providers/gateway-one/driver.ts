@@ -1,10 +1,8 @@
 // gateway_one: a hosted checkout with an instant payment notification.
-import { formatDecimal } from '../../money.ts';
 import {
   type CallbackClaim,
   type CallbackFields,
   CallbackMalformed,
-  type CheckoutRequest,
   type ExpectedPayment,
   type PaymentDriver,
   type ProviderAccess,
@@ -14,18 +12,9 @@ import {
   RISKY_PAYMENTS_VALUES,
   type Verdict,
 } from '../driver.ts';
-import { addressOf, describeVerdict, recordStep, redactSecrets } from '../driver-calls.ts';
-import {
-  call,
-  complaintOf,
-  judgeValidation,
-  QUERY_PATH,
-  query,
-  readCheckout,
-  readPayments,
-  sendQuery,
-  store,
-} from './calls.ts';
+import { describeVerdict, recordStep, redactSecrets } from '../driver-calls.ts';
+import { complaintOf, judgeValidation, QUERY_PATH, query, readPayments, sendQuery } from './calls.ts';
+import { createCheckout } from './checkout.ts';
 import { refunds } from './refunds.ts';
 
 const OUTCOMES: ReadonlyMap<string, CallbackClaim['outcome']> = new Map([
@@ -79,21 +68,7 @@ export const gatewayOne: PaymentDriver = redactSecrets({
     };
   },
 
-  createCheckout: (access, checkout) =>
-    recordStep(
-      access,
-      'initiate',
-      async () =>
-        readCheckout(
-          await call(access, {
-            method: 'POST',
-            url: addressOf(access.baseUrl, '/gwprocess/v4/api.php'),
-            headers: { 'content-type': 'application/x-www-form-urlencoded' },
-            body: new URLSearchParams({ ...store(access), ...checkoutForm(checkout) }).toString(),
-          }),
-        ),
-      () => ({ outcome: 'pending', detail: 'the provider created a checkout' }),
-    ),
+  createCheckout,
 
   /**
    * At most two calls. A validation id that proves the payment settles without the second. Otherwise, even if
@@ -165,44 +140,6 @@ function validate(access: ProviderAccess, expected: ExpectedPayment, validationI
       expected,
     );
   return recordStep(access, 'validate', judge, describeVerdict);
-}
-
-/**
- * The provider requires every customer field, so unknown ones get a neutral value. It redirects the
- * customer's browser with the same fields as its notification: if the notification is lost, the browser
- * brings it, to either URL.
- */
-function checkoutForm({
-  sessionId,
-  merchantTransactionId,
-  amount,
-  callbackUrl,
-  browserUrl = callbackUrl,
-  orderReference,
-  customer,
-}: CheckoutRequest) {
-  return {
-    total_amount: formatDecimal(amount),
-    currency: amount.currency,
-    tran_id: merchantTransactionId,
-    ipn_url: callbackUrl,
-    success_url: browserUrl,
-    fail_url: browserUrl,
-    cancel_url: browserUrl,
-    product_name: orderReference || 'Order',
-    product_category: 'general',
-    product_profile: 'general',
-    num_of_item: '1',
-    shipping_method: 'NO',
-    cus_name: customer.name || 'Customer',
-    cus_email: customer.email || 'customer@example.com',
-    cus_phone: customer.phone || '0000000000',
-    cus_add1: customer.address || 'Not given',
-    cus_city: customer.city || 'Not given',
-    cus_postcode: customer.postcode || '0000',
-    cus_country: customer.country || 'Bangladesh',
-    value_a: sessionId,
-  };
 }
 
 function requiredField(fields: Read, field: keyof Read): string {

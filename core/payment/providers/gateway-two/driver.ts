@@ -1,6 +1,5 @@
 // gateway_two: a tokenised wallet checkout, where money moves when the hub executes what the customer
 // authorized.
-import { formatDecimal } from '../../money.ts';
 import {
   type CallbackClaim,
   type CallbackFields,
@@ -12,8 +11,9 @@ import {
   type Verdict,
 } from '../driver.ts';
 import { asUnavailable, describeVerdict, redactSecrets } from '../driver-calls.ts';
-import { judgeExecution, readCheckout } from './answers.ts';
+import { judgeExecution } from './answers.ts';
 import { accessToken, callAuthorized, paymentBody, query, renewToken } from './calls.ts';
+import { createCheckout } from './checkout.ts';
 import { findPayments } from './payments.ts';
 import { refunds, rootUrl } from './refunds.ts';
 
@@ -24,7 +24,7 @@ const OUTCOMES: ReadonlyMap<string, CallbackClaim['outcome']> = new Map([
   ['cancel', 'cancelled'],
 ]);
 const READS = ['status', 'paymentID', 'paymentId'] as const;
-const TIMEOUT_MS = 30_000;
+const EXECUTE_TIMEOUT_MS = 30_000;
 
 export const gatewayTwo: PaymentDriver = redactSecrets({
   gateway: 'gateway_two',
@@ -56,23 +56,7 @@ export const gatewayTwo: PaymentDriver = redactSecrets({
     };
   },
 
-  createCheckout: (access, { merchantTransactionId, amount, callbackUrl, customer }) =>
-    callAuthorized(access, {
-      operation: 'create',
-      path: '/create',
-      timeoutMs: TIMEOUT_MS,
-      body: {
-        mode: '0011',
-        payerReference: customer.phone || merchantTransactionId,
-        callbackURL: callbackUrl,
-        amount: formatDecimal(amount),
-        currency: amount.currency,
-        intent: 'sale',
-        merchantInvoiceNumber: merchantTransactionId,
-      },
-      read: readCheckout,
-      note: () => ({ outcome: 'pending', detail: 'the provider created a checkout' }),
-    }),
+  createCheckout,
 
   verify(access, expected) {
     if (expected.providerPaymentId === '') {
@@ -118,7 +102,7 @@ function execute(access: ProviderAccess, expected: ExpectedPayment): Promise<Ver
   return callAuthorized(access, {
     operation: 'execute',
     path: '/execute',
-    timeoutMs: TIMEOUT_MS,
+    timeoutMs: EXECUTE_TIMEOUT_MS,
     body: paymentBody(access, expected.providerPaymentId),
     read: (reply) => judgeExecution(reply, expected),
     note: describeVerdict,

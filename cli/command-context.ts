@@ -22,7 +22,6 @@ export type CommandContext = {
   readonly streams: Streams;
   readonly out: Output;
   readonly progress: Progress;
-  /** Handles signals. */
   readonly interruption: Interruption;
   /** Debug output. Call it after the command line is parsed. */
   debug(): Debug;
@@ -39,7 +38,6 @@ export type CommandContext = {
    * @throws CliError (usage) without a terminal, (declined) on a no, (interrupted) on Ctrl-C.
    */
   requireYes(decision: Decision): Promise<void>;
-  /** The clients of that hub. */
   readonly hub: Hub;
 };
 

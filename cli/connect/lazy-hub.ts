@@ -12,10 +12,6 @@ export function lazyHub(connect: <Name extends keyof Hub>(service: Name) => Prom
     clients.set(service, client);
     return client;
   };
-  const call = async (service: keyof Hub, method: string, request: unknown[]): Promise<unknown> => {
-    const client = await clientOf(service);
-    return client[method]?.(...request);
-  };
   return new Proxy({} as Hub, {
     get: (_, service: keyof Hub) =>
       new Proxy(
@@ -24,7 +20,7 @@ export function lazyHub(connect: <Name extends keyof Hub>(service: Name) => Prom
           get:
             (_, method: string) =>
             (...request: unknown[]) =>
-              reply(call(service, method, request)),
+              reply(clientOf(service).then((client) => client[method]?.(...request))),
         },
       ),
   });

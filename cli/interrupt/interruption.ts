@@ -22,9 +22,7 @@ export type Interruption = {
 };
 
 type Reporter = {
-  /** Prints something that is not an error. */
   readonly note: (text: string) => void;
-  /** Prints what failed. */
   readonly fail: (error: CliError) => void;
 };
 

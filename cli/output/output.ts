@@ -30,7 +30,6 @@ export type Output = {
   ): Promise<void>;
   /** Prints a table under a record, unless it is empty. JSON has the items in the record. */
   below<T extends object>(items: readonly T[], columns: readonly Column<T>[]): Promise<void>;
-  /** Prints raw text. */
   text(piece: string): Promise<void>;
   /**
    * Prints a note to standard error. Silent with JSON output, which reserves standard error for the error

@@ -5,7 +5,6 @@ import type { Output } from './output.ts';
 import { textWidth } from './text-width.ts';
 
 export type Screen = {
-  /** Current number of lines and columns. */
   size(): { readonly rows: number; readonly columns: number };
   /** Draws the lines, cut to the screen: lines that have scrolled away cannot be redrawn. */
   draw(lines: readonly string[]): Promise<void>;

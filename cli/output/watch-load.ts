@@ -13,13 +13,11 @@ import { type Column, createTable } from './table.ts';
 const HISTORY_SIZE = 120;
 const TREND = 12;
 
-/** Reads the metrics of the hub. */
 export async function readMetrics(commandContext: CommandContext): Promise<Reading> {
   const { families } = await commandContext.hub.metrics.readMetrics({});
   return createReading(families, performance.now());
 }
 
-/** Measures the throughput over `seconds`. */
 export async function lookAtLoad(commandContext: CommandContext, seconds: number): Promise<Throughput> {
   const before = await readMetrics(commandContext);
   await setTimeout(seconds * 1000);

@@ -14,7 +14,6 @@ export type GlobalOptions = {
   readonly debug?: boolean;
 };
 
-/** Default data directory of a hub. */
 export const DATA_DIR = './.hub';
 
 const OPTIONS: readonly (readonly [flags: string, description: string, variable: string])[] = [

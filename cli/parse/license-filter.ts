@@ -1,7 +1,5 @@
 // The options that choose licenses, of `license list` and of commands for many licenses.
-import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { ListLicensesRequestSchema } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { LICENSE_STATES } from '../../lib/presentation/enum-names.ts';
 import { omitUndefined } from './omit-undefined.ts';
 import { parsePair, parseText } from './parse-number.ts';
@@ -22,11 +20,6 @@ export type FilterOptions = {
   readonly inactiveSince?: string;
   readonly search?: string;
 };
-
-export type LicenseFilter = Omit<
-  MessageInitShape<typeof ListLicensesRequestSchema>,
-  'pageSize' | 'pageToken' | '$typeName' | '$unknown'
->;
 
 /** Adds the options. A command that changes metadata has an option with that name already. */
 export function addFilter(command: Command, metadata: '--metadata' | '--with-metadata'): Command {
@@ -50,7 +43,7 @@ export function addFilter(command: Command, metadata: '--metadata' | '--with-met
     );
 }
 
-export function readFilter(options: FilterOptions): LicenseFilter {
+export function readFilter(options: FilterOptions) {
   const { app, state, hint, customerId, customer, customerEmail, customerRef, withMetadata } = options;
   const { expiresBefore, expiresAfter, activeSince, inactiveSince, search } = options;
   return omitUndefined({

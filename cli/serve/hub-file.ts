@@ -12,7 +12,6 @@ export type Addresses = {
   readonly metrics: string | undefined;
 };
 
-/** Writes and removes the file of this process. */
 export function hubFile({ rpcTlsCert }: Settings, { rpc, gateway }: Omit<Addresses, 'metrics'>): HubFile {
   return {
     pid: process.pid,

@@ -37,7 +37,6 @@ export async function openMetricsPort(
   return {
     /** The address of the port, for this machine. */
     url: urlOf(listener.server, tls ? 'https' : 'http'),
-    /** Reloads its certificates, if any. */
     reload: async () => tls?.reload(),
     async close(graceMs: number): Promise<void> {
       tls?.close();

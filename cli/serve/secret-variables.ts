@@ -4,7 +4,6 @@ import { readSecretFile } from '../../lib/files/secret-file.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The variable that holds the value. */
 export function variableInUse(name: string, environment: Environment): string {
   return environment[`${name}_FILE`] ? `${name}_FILE` : name;
 }

@@ -15,7 +15,6 @@ import { isTracingEnabled } from './tracing-enabled.ts';
 export type ServeOptions = {
   readonly dataDir: string;
   readonly log: DestinationStream & Partial<LogOutput>;
-  /** Called once the hub is ready. */
   readonly onReady?: (hub: RunningHub) => Promise<void>;
   /** Set for a worker, which its parent process controls. */
   readonly worker?: WorkerPlace;

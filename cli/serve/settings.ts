@@ -9,6 +9,13 @@ import { readVariable, requirePublic, variableInUse } from './secret-variables.t
 import { SETTINGS, type Settings, type SettingValues } from './setting-table.ts';
 import { automaticWorkers } from './workers/default-worker-count.ts';
 
+export const DATABASE_SETTINGS: readonly (keyof Settings)[] = [
+  'databaseUrl',
+  'databaseSchema',
+  'databasePooler',
+  'databaseDirectUrl',
+];
+
 /** Declares a flag for every setting that has one, or for the named ones only. */
 export function addSettings(command: Command, only?: readonly (keyof Settings)[]): Command {
   for (const { key, flag, placeholder, env, description, fallback } of SETTINGS) {

@@ -86,7 +86,6 @@ export function createControls(parts: ControlsParts) {
     forge: (ref: string, claim: Outcome) => customer.forge(ledger.find(ref), claim),
     deliveries: callbacks.deliveries,
     idle: callbacks.idle,
-    /** Delays every provider response. */
     setLatency(ms: number) {
       conditions.latencyMs = ms;
     },

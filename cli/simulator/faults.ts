@@ -20,14 +20,12 @@ export const LIES = ['wrong_amount', 'wrong_currency', 'wrong_transaction'] as c
 /** The response rates the payment risky. */
 const RATINGS = ['risky'] as const;
 
-/** Faults of requests for refunds. */
 const REFUND_FAULTS = [
   'refund_refused', // no refund is made
   'refund_slow', // in progress for a while, then made
   'refund_cancelled', // in progress for a while, then cancelled
 ] as const;
 
-/** Faults of callback delivery. */
 export const CALLBACK_FAULTS = ['late', 'lost', 'duplicated', 'reordered', 'forged'] as const;
 
 export const FAULT_KINDS = [
@@ -102,7 +100,6 @@ export type Faults = ReturnType<typeof createFaults>;
 
 const MAX_EVENTS = 10_000;
 
-/** Calls `onFault` for each fault. */
 export function createFaults(plan: RandomPlan = { seed: 1, rate: 0 }, onFault?: (event: FaultEvent) => void) {
   let requested: { readonly fault: Fault; left: number }[] = [];
   let random = drawing(plan);
@@ -127,7 +124,6 @@ export function createFaults(plan: RandomPlan = { seed: 1, rate: 0 }, onFault?: 
       }
       if (times > 0) requested.push({ fault, left: times });
     },
-    /** Replaces the random plan. */
     plan(next: RandomPlan): void {
       random = drawing(next);
     },

@@ -9,7 +9,6 @@ export type Misbehaviour = {
   readonly response: ServerResponse;
   /** Processes the request and returns the response. */
   readonly perform: () => JsonAnswer;
-  /** Target of a redirect. */
   readonly elsewhere: string;
 };
 

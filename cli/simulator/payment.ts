@@ -32,7 +32,6 @@ export type Attempt = {
   validated: boolean;
 };
 
-/** The merchant's order. */
 export type Order = {
   readonly gateway: Gateway;
   /** Its `tran_id` or `merchantInvoiceNumber`. */

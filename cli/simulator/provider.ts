@@ -13,7 +13,6 @@ export type Call = {
 
 export type JsonAnswer = { readonly status: number; readonly json: Readonly<Record<string, unknown>> };
 
-/** An operation of a provider's API. */
 export type Operation = {
   readonly name: OperationName;
   readonly method: 'GET' | 'POST';

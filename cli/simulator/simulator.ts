@@ -25,7 +25,6 @@ export type SimulatorOptions = {
   readonly credentials?: SimulatorCredentials;
   /** Default: no random faults. */
   readonly plan?: RandomPlan;
-  /** Called for each fault. */
   readonly onFault?: (event: FaultEvent) => void;
   /** gateway_two's spelling of the payment id; default `paymentId`. The other one is refused. */
   readonly paymentIdField?: PaymentIdField;

@@ -94,7 +94,6 @@ export function unlessZero(shape: TypedSchema<number>): Optional<number> {
   } as Optional<number>;
 }
 
-/** Returns the schema with another description. */
 export function withDescription<T>(shape: TypedSchema<T>, description: string): TypedSchema<T> {
   return { ...shape, description };
 }
@@ -148,7 +147,6 @@ export function map<T>(values: TypedSchema<T>, description?: string): TypedSchem
   return { type: 'object', additionalProperties: values, ...about(description), [READ]: unchanged };
 }
 
-/** Limits by name. */
 export function limits(description?: string): TypedSchema<Record<string, number>> {
   return { ...map(integer(), description), [READ]: limitNumbers };
 }
@@ -168,7 +166,6 @@ export function either(shapes: readonly TypedSchema[], description: string): Typ
   return { anyOf: shapes, description, [READ]: unchanged };
 }
 
-/** Returns the schema with another conversion. */
 export function readBy<S extends TypedSchema, F>(shape: S, read: (field: F) => ValueOf<S>): S {
   return { ...shape, [READ]: read };
 }

@@ -64,7 +64,6 @@ export function issueLicenses({ admin }: Pick<Hub, 'admin'>, request: IssueReque
       wanted = requested;
       await Promise.all(inFlight);
     },
-    /** The number of licenses issued so far. */
     issued: () => issued,
     /** Issued licenses that `batches` has not yielded yet. */
     waiting: () => [...waiting].flat(),

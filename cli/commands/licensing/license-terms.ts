@@ -2,10 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type Command, Option } from 'commander';
-import type {
-  RenewLicenseRequestSchema,
-  UpdateLicenseRequestSchema,
-} from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
+import type { RenewLicenseRequestSchema } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { type CalendarPeriod, periodText } from '../../../lib/presentation/calendar.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
@@ -200,13 +197,8 @@ function onceForMany({ idempotencyKey, expectedVersion }: Once): Pick<Once, 'ide
 /** The hub takes 128 characters: this key, a colon, and the id of the license (30 characters). */
 const MAX_KEY = 97;
 
-type Update = Omit<
-  MessageInitShape<typeof UpdateLicenseRequestSchema>,
-  'licenseId' | '$typeName' | '$unknown'
->;
-
 /** @throws CliError (usage) without a change */
-function updateOf(options: UpdateOptions): Update {
+function updateOf(options: UpdateOptions) {
   const { seats, profile, expires, graceDays, leaseDays } = options;
   const paths = Object.keys(
     omitUndefined({

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb, nounOf } from '../../command-help.ts';
 import { readPassphrase } from '../../parse/passphrase.ts';
-import { addSettings, readSettings } from '../../serve/settings.ts';
+import { addSettings, DATABASE_SETTINGS, readSettings } from '../../serve/settings.ts';
 import {
   BACKUP,
   BACKUP_FACTS,
@@ -54,13 +54,7 @@ function addCreateVerb(
       await out.record(report, BACKUP_FIELDS);
     });
   addPassphraseFile(create);
-  addSettings(create, [
-    'databaseUrl',
-    'databaseSchema',
-    'databasePooler',
-    'databaseDirectUrl',
-    'masterKeyFile',
-  ]);
+  addSettings(create, [...DATABASE_SETTINGS, 'masterKeyFile']);
 }
 
 function addVerifyVerb(backup: Command, { streams, progress, interruption, out }: CommandContext): void {
@@ -108,14 +102,7 @@ function addRestoreVerb(
       );
     });
   addPassphraseFile(restore);
-  addSettings(restore, [
-    'databaseUrl',
-    'databaseSchema',
-    'databasePooler',
-    'databaseDirectUrl',
-    'masterKeyFile',
-    'auditHeadFile',
-  ]);
+  addSettings(restore, [...DATABASE_SETTINGS, 'masterKeyFile', 'auditHeadFile']);
 }
 
 function addPassphraseFile(command: Command): void {

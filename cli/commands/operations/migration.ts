@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import type { Column } from '../../output/table.ts';
-import { addSettings, readSettings } from '../../serve/settings.ts';
+import { addSettings, DATABASE_SETTINGS, readSettings } from '../../serve/settings.ts';
 import { packageVersion } from '../../version.ts';
 import * as json from '../../views/schema.ts';
 
@@ -102,6 +102,5 @@ export function registerMigration(
     await out.list([await Promise.all(found.map(withMark))], COLUMNS);
   });
 
-  for (const command of [apply, listing])
-    addSettings(command, ['databaseUrl', 'databaseSchema', 'databasePooler', 'databaseDirectUrl']);
+  for (const command of [apply, listing]) addSettings(command, DATABASE_SETTINGS);
 }

@@ -46,7 +46,6 @@ export type RemoveOptions = {
 
 type Terms = Exclude<MessageInitShape<typeof OfferTermsSchema>, { $typeName: string }>;
 
-/** Adds the options of what the offer grants. */
 export function addGrantOptions(command: Command): Command {
   return command
     .option(

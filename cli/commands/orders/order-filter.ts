@@ -1,7 +1,6 @@
 // The options that choose orders, of `order list` and `order retry`.
-import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Command } from 'commander';
-import type { ListOrdersRequestSchema } from '../../../gen/hub/order/v1/order_service_pb.ts';
+import type { ORDER_STATES } from '../../../lib/presentation/enum-names.ts';
 import type { Hub } from '../../connect/connection.ts';
 import { readPages } from '../../connect/pages.ts';
 import { omitUndefined } from '../../parse/omit-undefined.ts';
@@ -19,11 +18,6 @@ export type FilterOptions = {
   readonly to?: Date;
 };
 
-export type OrderFilter = Omit<
-  MessageInitShape<typeof ListOrdersRequestSchema>,
-  'pageSize' | 'pageToken' | '$typeName' | '$unknown'
->;
-
 export function addFilter(command: Command): Command {
   return addPeriod(
     command
@@ -37,7 +31,7 @@ export function addFilter(command: Command): Command {
 }
 
 /** @throws CliError (usage) for a period that ends before it begins */
-export function readFilter(options: FilterOptions): OrderFilter {
+export function readFilter(options: FilterOptions) {
   const { app, offer, slot, customerId, license, from, to } = options;
   checkPeriod(from, to);
   return omitUndefined({
@@ -50,6 +44,10 @@ export function readFilter(options: FilterOptions): OrderFilter {
     createdTo: to && timestampOf(to),
   });
 }
+
+export type OrderFilter = ReturnType<typeof readFilter> & {
+  readonly state?: (typeof ORDER_STATES)[keyof typeof ORDER_STATES];
+};
 
 export function orderPages({ orders }: Pick<Hub, 'orders'>, filter: OrderFilter) {
   return readPages(orders.listOrders, filter, 'orders', orderView);

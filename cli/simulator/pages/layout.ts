@@ -21,7 +21,6 @@ ${main}
 `;
 }
 
-/** A page with one message. */
 export function messagePage(title: string, message: string): string {
   return pageOf(title, `<h1>${escaped(title)}</h1>\n<p>${escaped(message)}</p>`);
 }

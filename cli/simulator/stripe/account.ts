@@ -24,7 +24,6 @@ export type AccountOptions = {
   readonly events: Events;
   /** The address of the webhook; default that of the hub that created the last checkout session. */
   readonly webhookUrl: string | undefined;
-  /** URL of the checkout page. */
   readonly checkoutUrl: (ref: string) => string;
   readonly now: () => number;
 };
@@ -138,7 +137,6 @@ export function createAccount(options: AccountOptions) {
       checkout.payment.state = 'declined';
       send(checkout.payment, sessionEvent(checkout, 'async_payment_failed'), 'failed');
     },
-    /** The checkout session expires. */
     expire(ref: string): void {
       const checkout = find(ref);
       if (!/^(initiated|failed|cancelled)$/.test(checkout.payment.state)) requireState(checkout, 'initiated');

@@ -35,14 +35,12 @@ const OUTCOME: readonly Column<DeliveryView>[] = [
   { title: 'PROBLEM', cell: (item) => item.problem },
 ];
 
-/** The columns of the deliveries to one endpoint. */
 export const DELIVERIES_TO_ENDPOINT_COLUMNS: readonly Column<DeliveryView>[] = [
   { title: 'EVENT', cell: (item) => item.eventId },
   { title: 'TYPE', cell: (item) => item.type },
   ...OUTCOME,
 ];
 
-/** The columns of the deliveries of one event. */
 export const DELIVERIES_OF_EVENT_COLUMNS: readonly Column<DeliveryView>[] = [
   { title: 'ENDPOINT', cell: (item) => item.endpointId },
   ...OUTCOME,

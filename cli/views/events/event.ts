@@ -71,7 +71,6 @@ export const EVENT_COLUMNS = pick(
   'Slot',
 );
 
-/** CSV columns by name. */
 export const EVENT_CSV: CsvColumns<EventView> = {
   eventId: (item) => item.eventId,
   type: (item) => item.type,

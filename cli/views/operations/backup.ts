@@ -15,7 +15,6 @@ export const BACKUP_FIELDS: readonly Column<BackupReport>[] = [
   { title: 'Data as of', cell: (item) => item.createdAt },
 ];
 
-/** Contents of a backup. */
 export const BACKUP_FACTS = json.object('BackupFacts', {
   createdAt: json.time('time of the data'),
   hubVersion: json.text('hub version that created it'),

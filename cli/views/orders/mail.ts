@@ -50,7 +50,6 @@ export const MAIL_COLUMNS: readonly Column<MailView>[] = [
   ...pick(MAIL_FIELDS, 'Problem'),
 ];
 
-/** The columns of a CSV file. */
 export const MAIL_CSV: CsvColumns<MailView> = {
   mailId: (item) => item.mailId,
   state: (item) => item.state,

@@ -31,7 +31,6 @@ export const VERIFICATION = json.view('Verification', 'hub.payment.v1.Verificati
 });
 export type VerificationView = json.ValueOf<typeof VERIFICATION>;
 
-/** A callback with its verifications, oldest first. */
 export const CALLBACK_WITH_VERIFICATIONS = json.object('CallbackWithVerifications', {
   ...CALLBACK.properties,
   verifications: json.list(VERIFICATION, 'its verifications with the provider, oldest first'),

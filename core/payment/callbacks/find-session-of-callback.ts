@@ -25,17 +25,20 @@ export async function resolveSession(
   callback: Resolvable,
   claim: CallbackClaim,
 ): Promise<Resolution> {
+  const { gateway } = callback;
   const named = await findClaimed(find, callback);
-  if (named !== undefined && named.gateway !== callback.gateway) {
+  if (named !== undefined && named.gateway !== gateway) {
     return mismatch(named, `its session_id names a session of ${named.gateway}`);
   }
   if (claim.paymentProof) {
-    const paid = await find.byProof(callback.gateway, claim.paymentProof);
+    const paid = await find.byProof(gateway, claim.paymentProof);
     return resolved(paid, 'no session was paid by the payment it names');
   }
-  const byTransaction = await findByTransaction(find, callback.gateway, claim, named);
+  const byTransaction = await findBy('merchantTransactionId', claim, named, (id) =>
+    find.byTransaction(gateway, id),
+  );
   const session = named ?? byTransaction;
-  const byPayment = await findByPayment(find, callback.gateway, claim, session);
+  const byPayment = await findBy('providerPaymentId', claim, session, (id) => find.byPayment(gateway, id));
   if (session === undefined) {
     return resolved(byPayment, 'no session has the session_id, transaction or payment id it names');
   }
@@ -57,25 +60,16 @@ async function findClaimed(find: FindSession, callback: Resolvable): Promise<Sto
   return id === undefined ? undefined : find.byId(id);
 }
 
-/** Reads nothing if the session found before has this transaction id. The next function does the same. */
-async function findByTransaction(
-  find: FindSession,
-  gateway: string,
-  { merchantTransactionId: id }: CallbackClaim,
+/** Finds the session by an id that the claim may have. Reads nothing if the session found before has it. */
+async function findBy(
+  key: 'merchantTransactionId' | 'providerPaymentId',
+  claim: CallbackClaim,
   found: StoredSession | undefined,
+  find: (id: string) => Promise<StoredSession | undefined>,
 ): Promise<StoredSession | undefined> {
+  const id = claim[key];
   if (!id) return undefined;
-  return found?.merchantTransactionId === id ? found : find.byTransaction(gateway, id);
-}
-
-async function findByPayment(
-  find: FindSession,
-  gateway: string,
-  { providerPaymentId: id }: CallbackClaim,
-  found: StoredSession | undefined,
-): Promise<StoredSession | undefined> {
-  if (!id) return undefined;
-  return found?.providerPaymentId === id ? found : find.byPayment(gateway, id);
+  return found?.[key] === id ? found : find(id);
 }
 
 function resolved(session: StoredSession | undefined, reason: string): Resolution {

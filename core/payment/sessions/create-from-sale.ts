@@ -1,10 +1,7 @@
 // Creates charge sessions for payments that the hub did not start: sales of a price in a provider's catalog.
-import { recordChangeNow } from '../../audit/record.ts';
 import { formatId, newUuid } from '../../ids.ts';
-import { inTransaction } from '../../storage/sql/transaction.ts';
 import type { Resolution } from '../callbacks/find-session-of-callback.ts';
 import type { ReceivedCallback } from '../callbacks/journaled-callbacks.ts';
-import { formatMoney } from '../money.ts';
 import type { Quote, Sales } from '../order-interface.ts';
 import type { CatalogSale, VerificationStep } from '../providers/driver.ts';
 import { driverOf, SLOT_FIELD } from '../providers/registry.ts';
@@ -13,6 +10,7 @@ import type { Shared } from '../shared.ts';
 import type { ProviderConcurrency, Providers } from '../slots/provider-connections.ts';
 import { nextCheck, type SweepSchedule } from '../verification/sweep-schedule.ts';
 import { readSessionSlot, type SessionSlot } from './find-slot.ts';
+import { insertSession } from './insert-session.ts';
 import type { FindSession } from './look-up-sessions.ts';
 
 export type CreateFromSaleOptions = Pick<Shared, 'pool' | 'clock' | 'metrics'> & {
@@ -49,16 +47,10 @@ export function createCreateFromSale(options: CreateFromSaleOptions): CreateFrom
     if (sale === undefined)
       return unresolved('the hub did not start this payment, and it is not of one price');
     const { price, quantity, amount, customer } = sale;
-    const { name: buyerName = '', email = '' } = customer;
-    const quote = await sales.quoteCatalog({
-      gateway,
-      price,
-      quantity,
-      amount,
-      buyer: { name: buyerName, email },
-    });
+    const buyer = { name: customer.name ?? '', email: customer.email ?? '' };
+    const quote = await sales.quoteCatalog({ gateway, price, quantity, amount, buyer });
     if (quote === undefined) return unresolved(`no offer names the price ${price}`);
-    const id = await insertSession(options, { slot, name, providerPaymentId, sale, quote });
+    const id = await insert(options, { slot, name, providerPaymentId, sale, quote });
     const session =
       id === undefined ? await findSession.byPayment(gateway, providerPaymentId) : await findSession.byId(id);
     if (session === undefined) return unresolved('its payment id names several sessions');
@@ -84,55 +76,36 @@ type NewSale = {
 };
 
 /** Resolves with the id, or with undefined if another callback of the payment created the session first. */
-function insertSession(
+function insert(
   { pool, clock, schedule }: CreateFromSaleOptions,
   { slot, name, providerPaymentId, sale, quote }: NewSale,
 ): Promise<string | undefined> {
   const id = newUuid();
-  const sessionId = formatId('chs', id);
   const now = clock();
   const { amount, orderReference, customer } = sale;
-  return inTransaction(pool, async (client) => {
-    const { rowCount } = await client.query({
-      name: 'insert_session_of_sale',
-      // charge_session_provider_payment_id_key. The first check is set now: the hub may die before the
-      // verification.
-      text: `insert into charge_session (id, slot_id, status, status_verified, status_reason,
-             status_changed_at,
-               amount_minor, currency, order_reference, customer, metadata, merchant_transaction_id,
-               provider_payment_id, created_at, checks, next_check_at, has_purchase)
-             values ($1, $2, 'pending', false, 'bought at the provider', $3, $4, $5, $6, $7, '{}',
-               $8, $9, $3, 0,
-               $10, true)
-             on conflict (provider_payment_id, slot_id) where provider_payment_id is not null do nothing`,
-      values: [
-        id,
-        slot.id,
-        now,
-        amount.minor,
-        amount.currency,
-        orderReference,
-        JSON.stringify(customer),
-        sessionId.slice('chs_'.length).toUpperCase(),
-        providerPaymentId,
-        nextCheck(schedule, now, now) ?? null,
-      ],
-    });
-    if (rowCount === 0) return undefined;
-    await quote.insert(client, id, { actor: SETTLEMENT, now });
-    await recordChangeNow(client, SETTLEMENT, now, {
-      action: 'charge_session.create',
-      subject: sessionId,
-      before: null,
-      after: {
-        status: 'pending',
-        slot: name,
-        amount: formatMoney(amount),
-        orderReference,
-        offer: quote.offer,
-        quantity: quote.quantity,
-      },
-    });
-    return id;
-  });
+  const statement = {
+    name: 'insert_session_of_sale',
+    // charge_session_provider_payment_id_key. The first check is set now: the hub may die before the
+    // verification.
+    text: `insert into charge_session (id, slot_id, status, status_verified, status_reason, status_changed_at,
+             amount_minor, currency, order_reference, customer, metadata, merchant_transaction_id,
+             provider_payment_id, created_at, checks, next_check_at, has_purchase)
+           values ($1, $2, 'pending', false, 'bought at the provider', $3, $4, $5, $6, $7, '{}', $8, $9, $3,
+             0, $10, true)
+           on conflict (provider_payment_id, slot_id) where provider_payment_id is not null do nothing`,
+    values: [
+      id,
+      slot.id,
+      now,
+      amount.minor,
+      amount.currency,
+      orderReference,
+      JSON.stringify(customer),
+      formatId('chs', id).slice('chs_'.length).toUpperCase(),
+      providerPaymentId,
+      nextCheck(schedule, now, now) ?? null,
+    ],
+  };
+  const session = { id, slot: name, amount, quote, orderReference };
+  return insertSession(pool, statement, session, { actor: SETTLEMENT, now });
 }

@@ -1,6 +1,6 @@
 // Inserts a charge session, or finds the one that an earlier call with the same idempotency key inserted.
 import { createHash } from 'node:crypto';
-import type { Pool } from 'pg';
+import type { Pool, QueryConfig } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
 import { HubError } from '../../errors.ts';
@@ -100,45 +100,67 @@ async function insert(
   const { pool, slot, actor, now, firstCheck, returnUrl, amount, quote, requestHash } = options;
   const { orderReference, customer, metadata, idempotencyKey, language } = request;
   const id = newUuid();
-  const sessionId = formatId('chs', id);
+  const statement = {
+    name: 'insert_session',
+    // charge_session_idempotency_key. The first check is set now: the hub may die before the checkout.
+    text: `insert into charge_session (id, slot_id, status, status_verified, status_reason,
+             status_changed_at, amount_minor, currency, order_reference, customer, metadata,
+             merchant_transaction_id, idempotency_key, request_hash, created_at, checks, next_check_at,
+             has_purchase, return_url, language)
+           values ($1, $2, 'pending', false, 'no checkout yet', $3, $4, $5, $6, $7, $8, $9, $10, $11, $3,
+             0, $12, $13, $14, $15)
+           on conflict (slot_id, idempotency_key) where idempotency_key is not null do nothing`,
+    values: [
+      id,
+      slot.id,
+      now,
+      amount.minor,
+      amount.currency,
+      orderReference,
+      JSON.stringify(customer),
+      JSON.stringify(metadata),
+      formatId('chs', id).slice('chs_'.length).toUpperCase(),
+      idempotencyKey ?? null,
+      idempotencyKey === undefined ? null : requestHash,
+      firstCheck ?? null,
+      quote !== undefined,
+      returnUrl,
+      language || null,
+    ],
+  };
+  return insertSession(
+    pool,
+    statement,
+    { id, slot: request.slot, amount, quote, orderReference },
+    { actor, now },
+  );
+}
+
+type NewSession = Priced & {
+  readonly id: string;
+  /** The name of the slot. */
+  readonly slot: string;
+  readonly orderReference: string;
+};
+
+/** Resolves with undefined if the statement inserts nothing. */
+export function insertSession(
+  pool: Pool,
+  statement: QueryConfig,
+  { id, slot, amount, quote, orderReference }: NewSession,
+  context: { readonly actor: Actor; readonly now: Date },
+): Promise<string | undefined> {
   return inTransaction(pool, async (client) => {
-    const { rowCount } = await client.query({
-      name: 'insert_session',
-      // charge_session_idempotency_key. The first check is set now: the hub may die before the checkout.
-      text: `insert into charge_session (id, slot_id, status, status_verified, status_reason,
-               status_changed_at, amount_minor, currency, order_reference, customer, metadata,
-               merchant_transaction_id, idempotency_key, request_hash, created_at, checks, next_check_at,
-               has_purchase, return_url, language)
-             values ($1, $2, 'pending', false, 'no checkout yet', $3, $4, $5, $6, $7, $8, $9, $10, $11, $3,
-               0, $12, $13, $14, $15)
-             on conflict (slot_id, idempotency_key) where idempotency_key is not null do nothing`,
-      values: [
-        id,
-        slot.id,
-        now,
-        amount.minor,
-        amount.currency,
-        orderReference,
-        JSON.stringify(customer),
-        JSON.stringify(metadata),
-        sessionId.slice('chs_'.length).toUpperCase(),
-        idempotencyKey ?? null,
-        idempotencyKey === undefined ? null : requestHash,
-        firstCheck ?? null,
-        quote !== undefined,
-        returnUrl,
-        language || null,
-      ],
-    });
+    const { rowCount } = await client.query(statement);
     if (rowCount === 0) return undefined;
-    await quote?.insert(client, id, { actor, now });
-    await recordChangeNow(client, actor, now, {
+    await quote?.insert(client, id, context);
+    await recordChangeNow(client, context.actor, context.now, {
       action: 'charge_session.create',
-      subject: sessionId,
+      subject: formatId('chs', id),
       before: null,
       after: {
         status: 'pending',
-        slot: request.slot,
+        slot,
         amount: formatMoney(amount),
         orderReference,
         ...(quote && { offer: quote.offer, quantity: quote.quantity }),

@@ -14,6 +14,13 @@ export type RefundStateName = (typeof REFUND_STATES)[number];
 const REFUND_KINDS = ['refund', 'dispute'] as const;
 const REFUND_ORIGINS = ['hub', 'provider'] as const;
 
+/** An index, or a unique key, of the rows that satisfy a condition. */
+const partial = <const P extends string>(name: string, properties: P[], where: string) => ({
+  name,
+  properties,
+  where,
+});
+
 export const SlotSchema = defineEntity({
   name: 'Slot',
   tableName: 'slot',
@@ -112,36 +119,24 @@ export const ChargeSessionSchema = defineEntity({
     refundCheckAt: p.datetime(3).nullable(),
   },
   uniques: [
-    {
-      name: 'charge_session_idempotency_key',
-      properties: ['slot', 'idempotencyKey'],
-      where: 'idempotency_key is not null',
-    },
+    partial('charge_session_idempotency_key', ['slot', 'idempotencyKey'], 'idempotency_key is not null'),
     // Callbacks are resolved by it.
-    {
-      name: 'charge_session_provider_payment_id_key',
-      properties: ['providerPaymentId', 'slot'],
-      where: 'provider_payment_id is not null',
-    },
+    partial(
+      'charge_session_provider_payment_id_key',
+      ['providerPaymentId', 'slot'],
+      'provider_payment_id is not null',
+    ),
   ],
   indexes: [
     { name: 'charge_session_slot_idx', properties: ['slot', 'id'] },
     { name: 'charge_session_created_idx', properties: ['createdAt', 'id'] },
     { name: 'charge_session_order_reference_idx', properties: ['orderReference', 'id'] },
     // Sessions that are due for the sweep.
-    {
-      name: 'charge_session_slot_check_idx',
-      properties: ['slot', 'nextCheckAt'],
-      where: 'next_check_at is not null',
-    },
+    partial('charge_session_slot_check_idx', ['slot', 'nextCheckAt'], 'next_check_at is not null'),
     // Paid sessions that are due for a check for refunds.
-    {
-      name: 'charge_session_refund_check_idx',
-      properties: ['slot', 'refundCheckAt'],
-      where: 'refund_check_at is not null',
-    },
+    partial('charge_session_refund_check_idx', ['slot', 'refundCheckAt'], 'refund_check_at is not null'),
     // Pending sessions by age, for metrics.
-    { name: 'charge_session_pending_idx', properties: ['createdAt'], where: `status = 'pending'` },
+    partial('charge_session_pending_idx', ['createdAt'], `status = 'pending'`),
     // Sessions held for review, the oldest first.
     {
       name: 'charge_session_customer_email_idx',
@@ -149,7 +144,7 @@ export const ChargeSessionSchema = defineEntity({
         'create index charge_session_customer_email_idx on charge_session ' +
         "(lower((customer->>'email'::text)), id) where (customer ->> 'email'::text) is not null",
     },
-    { name: 'charge_session_held_idx', properties: ['heldAt', 'id'], where: 'held_at is not null' },
+    partial('charge_session_held_idx', ['heldAt', 'id'], 'held_at is not null'),
   ],
   checks: [
     { name: 'charge_session_amount_positive', expression: 'amount_minor > 0' },
@@ -185,12 +180,8 @@ export const CallbackSchema = defineEntity({
   indexes: [
     { name: 'callback_session_idx', properties: ['session', 'id'] },
     // Callbacks that wait for the next verification of their session.
-    {
-      name: 'callback_waiting_idx',
-      properties: ['session', 'id'],
-      where: `state = 'received' and session_id is not null`,
-    },
-    { name: 'callback_stray_idx', properties: ['id'], where: `state = 'received' and session_id is null` },
+    partial('callback_waiting_idx', ['session', 'id'], `state = 'received' and session_id is not null`),
+    partial('callback_stray_idx', ['id'], `state = 'received' and session_id is null`),
     { name: 'callback_state_idx', properties: ['state', 'id'] },
   ],
 });
@@ -270,7 +261,7 @@ export const UsageLogSchema = defineEntity({
     { name: 'usage_log_settled_idx', properties: ['settledAt', 'id'] },
     { name: 'usage_log_slot_idx', properties: ['slot', 'settledAt', 'id'] },
     // Entries after the first payment of a session.
-    { name: 'usage_log_session_idx', properties: ['session', 'id'], where: `kind <> 'payment'` },
+    partial('usage_log_session_idx', ['session', 'id'], `kind <> 'payment'`),
   ],
   checks: [
     { name: 'usage_log_payment_check', expression: `(kind = 'payment') = (id = session_id)` },
@@ -344,30 +335,18 @@ export const RefundSchema = defineEntity({
     checks: p.integer().default(0),
   },
   uniques: [
-    {
-      name: 'refund_gateway_refund_key',
-      properties: ['gateway', 'gatewayRefundId'],
-      where: 'gateway_refund_id is not null',
-    },
-    {
-      name: 'refund_idempotency_key',
-      properties: ['session', 'idempotencyKey'],
-      where: 'idempotency_key is not null',
-    },
+    partial('refund_gateway_refund_key', ['gateway', 'gatewayRefundId'], 'gateway_refund_id is not null'),
+    partial('refund_idempotency_key', ['session', 'idempotencyKey'], 'idempotency_key is not null'),
   ],
   indexes: [
     { name: 'refund_session_idx', properties: ['session', 'id'] },
     { name: 'refund_slot_idx', properties: ['slot', 'id'] },
     { name: 'refund_state_idx', properties: ['state', 'id'] },
-    {
-      name: 'refund_review_idx',
-      properties: ['id'],
-      where: `review_reason <> '' and reviewed_at is null`,
-    },
+    partial('refund_review_idx', ['id'], `review_reason <> '' and reviewed_at is null`),
     // Pending refunds that are due.
-    { name: 'refund_due_idx', properties: ['slot', 'nextCheckAt'], where: 'next_check_at is not null' },
+    partial('refund_due_idx', ['slot', 'nextCheckAt'], 'next_check_at is not null'),
     // Pending refunds by age, for metrics.
-    { name: 'refund_pending_idx', properties: ['kind', 'createdAt'], where: `state = 'pending'` },
+    partial('refund_pending_idx', ['kind', 'createdAt'], `state = 'pending'`),
   ],
   checks: [
     { name: 'refund_amount_positive', expression: 'amount_minor > 0' },
@@ -399,16 +378,16 @@ export const DuplicatePaymentSchema = defineEntity({
   },
   uniques: [
     { name: 'duplicate_payment_transaction_key', properties: ['gateway', 'gatewayTransactionId'] },
-    {
-      name: 'duplicate_payment_bank_key',
-      properties: ['gateway', 'bankTransactionId'],
-      where: 'bank_transaction_id is not null',
-    },
+    partial(
+      'duplicate_payment_bank_key',
+      ['gateway', 'bankTransactionId'],
+      'bank_transaction_id is not null',
+    ),
   ],
   indexes: [
     { name: 'duplicate_payment_session_idx', properties: ['session', 'id'] },
     { name: 'duplicate_payment_slot_idx', properties: ['slot', 'id'] },
-    { name: 'duplicate_payment_open_idx', properties: ['id'], where: 'resolved_at is null' },
+    partial('duplicate_payment_open_idx', ['id'], 'resolved_at is null'),
   ],
 });
 export type DuplicatePayment = InferEntity<typeof DuplicatePaymentSchema>;

@@ -6,7 +6,7 @@ import { actorOf, isLimited } from '../access/caller.ts';
 import { createCallbacks } from './callbacks/callback-admin.ts';
 import { createReplayCallback, type ReplayOptions } from './callbacks/replay.ts';
 import { createDuplicates } from './duplicates/duplicate-admin.ts';
-import { createAuditFees } from './fees/audit-fees.ts';
+import { auditFees } from './fees/audit-fees.ts';
 import { createFeeBacktest } from './fees/backtest.ts';
 import { createFitFeeRule } from './fees/fit-rule.ts';
 import { computeFees } from './fees/rules.ts';
@@ -36,8 +36,8 @@ import type { Providers } from './slots/provider-connections.ts';
 import { createReencryptSecrets, type ReencryptOptions } from './slots/reseal-credentials.ts';
 import { createSlots } from './slots/slot-admin.ts';
 import { createTestSlot } from './slots/test-connection.ts';
-import { createUsage } from './usage/list-usage.ts';
-import { createSummarizeUsage } from './usage/sum-by-day.ts';
+import { listUsage } from './usage/list-usage.ts';
+import { summarizeUsage } from './usage/sum-by-day.ts';
 
 export type PaymentAdminServiceOptions = AdminShared &
   Omit<ReplayOptions, 'callbacks'> &
@@ -54,14 +54,11 @@ export function createPaymentAdminService(
   const feeRules = createFeeRules(options);
   const backtestFees = createFeeBacktest(options);
   const fitFeeRule = createFitFeeRule(options);
-  const auditFees = createAuditFees(db);
   const callbacks = createCallbacks(options);
   const replayCallback = createReplayCallback({ ...options, callbacks });
   const sessions = createSessions(db);
   const releaseSession = createReleaseSession(options);
   const duplicates = createDuplicates(options);
-  const usage = createUsage(db);
-  const summarizeUsage = createSummarizeUsage(db);
   const reencryptSecrets = createReencryptSecrets(options);
   return {
     listGateways: () => ({ gateways: DRIVERS.map(gatewayToProto) }),
@@ -134,7 +131,7 @@ export function createPaymentAdminService(
     },
 
     async auditFees({ slot, settledFrom, settledTo }) {
-      return { drifts: await auditFees(slot, readPeriod({ settledFrom, settledTo })) };
+      return { drifts: await auditFees(db, slot, readPeriod({ settledFrom, settledTo })) };
     },
 
     async listCallbacks(request) {
@@ -177,12 +174,12 @@ export function createPaymentAdminService(
     async listUsageLogs(request) {
       const { slot, settledFrom, settledTo } = request;
       const filter = { slot, ...readPeriod({ settledFrom, settledTo }) };
-      const { items, nextPageToken } = await usage.list(filter, request);
+      const { items, nextPageToken } = await listUsage(db, filter, request);
       return { usageLogs: items.map(usageLogToProto), nextPageToken };
     },
 
     async summarizeUsage({ slot, settledFrom, settledTo }) {
-      return { days: await summarizeUsage(slot, readPeriod({ settledFrom, settledTo })) };
+      return { days: await summarizeUsage(db, slot, readPeriod({ settledFrom, settledTo })) };
     },
 
     async reencryptSecrets(_request, context) {

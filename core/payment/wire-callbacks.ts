@@ -32,15 +32,15 @@ export async function wireCallbacks(context: PaymentContext, parts: Parts) {
 }
 
 async function wireJobs({ shared, db, logger, undo, leaseMs, inlineMs }: PaymentContext) {
-  const jobs = await createJobs({
+  const onError = (err: Error) => logger.warn({ err }, 'the job queue reported an error');
+  const options = {
     ...shared,
     schema: db.schema,
     startAfterMs: inlineMs,
     expireAfterMs: leaseMs + 5_000,
-    onError: (err) => logger.warn({ err }, 'the job queue reported an error'),
-  });
-  undo.defer(() => jobs.stop(CLOSE_GRACE_MS));
-  return jobs;
+    onError,
+  };
+  return undo.adopt(await createJobs(options), (jobs) => jobs.stop(CLOSE_GRACE_MS));
 }
 
 function wireProcessing(context: PaymentContext, parts: Parts) {

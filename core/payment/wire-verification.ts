@@ -17,10 +17,12 @@ import { createVerifySession } from './verification/verify.ts';
 export type Verification = ReturnType<typeof wireVerification>;
 
 export function wireVerification(context: PaymentContext) {
-  const { shared, leaseMs, config, sales } = context;
-  const { pool, metrics } = shared;
-  const events = wireEvents(context);
-  const providers = wireProviders(context);
+  const { shared, sealer, address, ending, leaseMs, config, sales, undo } = context;
+  const { pool, logger, metrics } = shared;
+  const onError = (error: Error) => logger.warn({ reason: error.message }, 'cannot announce status changes');
+  const events = undo.adopt(createSessionEvents({ pool, address, onError }), (each) => each.close());
+  const access = { ...shared, sealer, driverOf, timeoutMs: config.providerTimeoutMs, signal: ending };
+  const providers = undo.adopt(createSlotAccess(access), (each) => each.close());
   const settle = createSettle({ ...shared, ...sales, onChange: events.announce });
   const waiting = createWaitingCallbacks(shared);
   const findSession = createFindSession(pool);
@@ -29,28 +31,6 @@ export function wireVerification(context: PaymentContext) {
   const parts = { events, providers, settle, waiting, findSession, leases, concurrency };
   observe(context, parts);
   return { ...parts, verifySession: createVerifySession({ ...shared, ...parts }) };
-}
-
-function wireEvents({ shared: { pool, logger }, address, undo }: PaymentContext) {
-  const events = createSessionEvents({
-    pool,
-    address,
-    onError: (error) => logger.warn({ reason: error.message }, 'cannot announce status changes'),
-  });
-  undo.defer(() => events.close());
-  return events;
-}
-
-function wireProviders({ shared, sealer, config, ending, undo }: PaymentContext) {
-  const access = createSlotAccess({
-    ...shared,
-    sealer,
-    driverOf,
-    timeoutMs: config.providerTimeoutMs,
-    signal: ending,
-  });
-  undo.defer(() => access.close());
-  return access;
 }
 
 function observe(

@@ -6,14 +6,13 @@ import { type Period, sumPeriod } from '../usage/sums.ts';
 
 type FeeDrift = MessageInitShape<typeof FeeDriftSchema>;
 
-export type AuditFees = (slot: string | undefined, period: Period) => Promise<FeeDrift[]>;
-
 /**
  * Leaves out payments without a received amount, and those that the provider converted to another currency.
- * The function rejects with HubError `period_invalid`, `slot_unknown`.
+ *
+ * @throws HubError `period_invalid`, `slot_unknown`
  */
-export function createAuditFees(db: Database): AuditFees {
-  return (slot, period) => sumPeriod(db, SQL, slot, period);
+export function auditFees(db: Database, slot: string | undefined, period: Period): Promise<FeeDrift[]> {
+  return sumPeriod(db, SQL, slot, period);
 }
 
 // usage_log_settled_idx, or usage_log_slot_idx for one slot; fee_line_pkey. Only payments have a received

@@ -9,6 +9,7 @@ import { formatId, newUuid, parseId } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import { formatMoney, type Money } from '../money.ts';
 import { driverOf } from '../providers/registry.ts';
+import { findSame } from '../sessions/insert-session.ts';
 import { sessionUnknown } from '../sessions/look-up-sessions.ts';
 import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
 import type { Shared } from '../shared.ts';
@@ -113,26 +114,14 @@ async function refundAmount(
 }
 
 /** @throws HubError `idempotency_key_reused` */
-async function findByKey(
-  client: PoolClient,
-  sessionId: string,
-  key: string,
-  hash: Buffer,
-): Promise<string | undefined> {
-  const { rows } = await client.query<{ id: string; same: boolean }>({
+function findByKey(client: PoolClient, sessionId: string, key: string, hash: Buffer) {
+  const statement = {
     name: 'refund_by_key',
     // refund_idempotency_key
     text: `select id, request_hash = $3 as same from refund where session_id = $1 and idempotency_key = $2`,
     values: [sessionId, key, hash],
-  });
-  const [row] = rows;
-  if (row === undefined || row.same) return row?.id;
-  throw new HubError(
-    'idempotency_key_reused',
-    'this idempotency key was used with a different refund of this session: ' +
-      'repeat that request or use a new key',
-    { field: 'idempotencyKey' },
-  );
+  };
+  return findSame(client, statement, 'this idempotency key was used with a different refund of this session');
 }
 
 type NewRefund = {

@@ -1,6 +1,6 @@
 // Inserts a charge session, or finds the one that an earlier call with the same idempotency key inserted.
 import { createHash } from 'node:crypto';
-import type { Pool, QueryConfig } from 'pg';
+import type { Pool, PoolClient, QueryConfig } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
 import { HubError } from '../../errors.ts';
@@ -171,26 +171,32 @@ export function insertSession(
 }
 
 /** Keys are unique per slot, so a token for one slot learns nothing about the keys of another. */
-async function findByKey(
+function findByKey(
   pool: Pool,
   { slotId, key }: { slotId: string; key: string },
   requestHash: Buffer,
 ): Promise<string | undefined> {
-  const { rows } = await pool.query<{ id: string; same: boolean }>({
+  const statement = {
     name: 'session_by_key',
     // charge_session_idempotency_key
     text: `select id, request_hash = $3 as same from charge_session
            where slot_id = $1 and idempotency_key = $2`,
     values: [slotId, key, requestHash],
-  });
+  };
+  return findSame(pool, statement, 'this idempotency key was used with a different request for this slot');
+}
+
+/** @throws HubError `idempotency_key_reused` if the request with the key was not the `same` */
+export async function findSame(
+  db: Pool | PoolClient,
+  statement: QueryConfig,
+  reused: string,
+): Promise<string | undefined> {
+  const { rows } = await db.query<{ id: string; same: boolean }>(statement);
   const [row] = rows;
   if (row === undefined || row.same) return row?.id;
-  throw new HubError(
-    'idempotency_key_reused',
-    'this idempotency key was used with a different request for this slot: repeat that request or ' +
-      'use a new key',
-    { field: 'idempotencyKey' },
-  );
+  const message = `${reused}: repeat that request or use a new key`;
+  throw new HubError('idempotency_key_reused', message, { field: 'idempotencyKey' });
 }
 
 /** Equal requests have equal hashes, in any order of their maps. */

@@ -22,30 +22,27 @@ export type UsageLogWithFees = {
 /** The name of a slot, and the period of settlement. */
 export type UsageFilter = Period & { readonly slot: string | undefined };
 
-export function createUsage(db: Database) {
-  return {
-    /**
-     * The latest settled first (usage_log_settled_idx, usage_log_slot_idx).
-     *
-     * @throws HubError `slot_unknown`, `page_token_invalid`
-     */
-    async list(filter: UsageFilter, request: PageRequest): Promise<Page<UsageLogWithFees>> {
-      const em = db.em();
-      const conditions: FilterQuery<UsageLog>[] = [];
-      if (filter.slot !== undefined) conditions.push({ slot: await findSlot(em, filter.slot) });
-      if (filter.from) conditions.push({ settledAt: { $gte: filter.from } });
-      if (filter.to) conditions.push({ settledAt: { $lt: filter.to } });
-      const page = await readSpanPage(request, 'use', 'settledAt', (after, limit) => {
-        if (after) conditions.push(laterInList('settledAt', after));
-        return em.find(
-          UsageLogSchema,
-          { $and: conditions },
-          { orderBy: latestFirst('settledAt'), limit, populate: ['slot'] },
-        );
-      });
-      return { ...page, items: await completeEntries(em, page.items) };
-    },
-  };
+/**
+ * The latest settled first (usage_log_settled_idx, usage_log_slot_idx).
+ *
+ * @throws HubError `slot_unknown`, `page_token_invalid`
+ */
+export async function listUsage(
+  db: Database,
+  filter: UsageFilter,
+  request: PageRequest,
+): Promise<Page<UsageLogWithFees>> {
+  const em = db.em();
+  const conditions: FilterQuery<UsageLog>[] = [];
+  if (filter.slot !== undefined) conditions.push({ slot: await findSlot(em, filter.slot) });
+  if (filter.from) conditions.push({ settledAt: { $gte: filter.from } });
+  if (filter.to) conditions.push({ settledAt: { $lt: filter.to } });
+  const page = await readSpanPage(request, 'use', 'settledAt', (after, limit) => {
+    if (after) conditions.push(laterInList('settledAt', after));
+    const order = { orderBy: latestFirst('settledAt'), limit, populate: ['slot'] } as const;
+    return em.find(UsageLogSchema, { $and: conditions }, order);
+  });
+  return { ...page, items: await completeEntries(em, page.items) };
 }
 
 /** A provider reverses a payment once or twice at most. */

@@ -8,11 +8,9 @@ import { type Period, sumPeriod } from './sums.ts';
 
 type UsageDay = MessageInitShape<typeof UsageDaySchema>;
 
-export type SummarizeUsage = (slot: string | undefined, period: Period) => Promise<UsageDay[]>;
-
-/** The function rejects with HubError `period_invalid`, `slot_unknown`. */
-export function createSummarizeUsage(db: Database): SummarizeUsage {
-  return (slot, period) => sumPeriod(db, SQL, slot, period);
+/** @throws HubError `period_invalid`, `slot_unknown` */
+export function summarizeUsage(db: Database, slot: string | undefined, period: Period): Promise<UsageDay[]> {
+  return sumPeriod(db, SQL, slot, period);
 }
 
 // usage_log_settled_idx, or usage_log_slot_idx for one slot.

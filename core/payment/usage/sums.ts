@@ -1,4 +1,4 @@
-// Sums over the usage log in SQL, which are exact: as bigints.
+// Sums and counts in SQL, which are exact: as bigints.
 import pg, { type CustomTypesConfig, type Pool, type QueryResultRow } from 'pg';
 import { HubError } from '../../errors.ts';
 import type { Database } from '../../storage/database.ts';

@@ -8,3 +8,8 @@ export function messageOf(error: unknown): string {
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
+
+/** For `catch`: undefined if a file does not exist. @throws any other error */
+export function undefinedIfMissing(error: unknown): undefined {
+  if (codeOf(error) !== 'ENOENT') throw error;
+}

@@ -1,6 +1,6 @@
 // Checks whether a pooler between hub and database is configured correctly.
 
-import { dedicatedClient } from '../../core/storage/connection/dedicated-client.ts';
+import { dedicatedClient } from '../../core/storage/connection/client.ts';
 import { identityOf } from '../../core/storage/database.ts';
 import { messageOf } from '../../lib/caught-error.ts';
 import type { Settings } from '../serve/setting-table.ts';

@@ -1,5 +1,5 @@
 // Checks whether PostgreSQL allows as many connections as the hub is configured for.
-import { dedicatedClient } from '../../core/storage/connection/dedicated-client.ts';
+import { dedicatedClient } from '../../core/storage/connection/client.ts';
 import type { Settings } from './setting-table.ts';
 
 /** A worker has one connection besides its pool, which listens for status changes. */

@@ -1,9 +1,8 @@
 // Opens connections for COPY: without timeouts, and with fixed formats, so that the text of COPY does not
 // depend on the settings of the server.
 import type pg from 'pg';
-import { streamOf } from '../storage/connection/client.ts';
+import { dedicatedClient, streamOf } from '../storage/connection/client.ts';
 import { type DatabaseAddress, directAddress, searchPath } from '../storage/connection/database-address.ts';
-import { dedicatedClient } from '../storage/connection/dedicated-client.ts';
 import { keepNoSessionState } from '../storage/connection/transaction-pooling.ts';
 import { currentSchema } from './tables.ts';
 

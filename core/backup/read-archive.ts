@@ -106,16 +106,9 @@ function requireListed(keys: readonly MasterKey[], { masterKeyIds }: Manifest): 
 
 type Entry = AsyncIterable<unknown> & { readonly header: Header };
 
-type Cursor = {
-  /** The content of the next file, which has this name and is short. */
-  text(name: string): Promise<string>;
-  /** The next file, or files, of this table. */
-  rows(table: TableEntry): AsyncGenerator<Buffer>;
-  /** @throws UnreadableBackup if another file follows, or if the archive is damaged up to its last byte. */
-  end(): Promise<void>;
-};
+type Cursor = ReturnType<typeof createCursor>;
 
-function createCursor(entries: AsyncIterator<Entry>, reading: Promise<unknown>): Cursor {
+function createCursor(entries: AsyncIterator<Entry>, reading: Promise<unknown>) {
   let ahead: Promise<IteratorResult<Entry>> | undefined;
   const peek = (): Promise<IteratorResult<Entry>> => {
     ahead ??= entries.next();
@@ -131,7 +124,8 @@ function createCursor(entries: AsyncIterator<Entry>, reading: Promise<unknown>):
     throw new UnreadableBackup(`the backup has the ${type} ${show(name)} where the file ${expected} belongs`);
   };
   return {
-    async text(name) {
+    /** The content of the next file, which has this name and is short. */
+    async text(name: string): Promise<string> {
       const entry = await take([name]);
       const size = entry.header.size ?? 0;
       if (size > SMALL_BYTES) {
@@ -141,7 +135,8 @@ function createCursor(entries: AsyncIterator<Entry>, reading: Promise<unknown>):
       for await (const chunk of bytesOf(entry)) chunks.push(chunk);
       return Buffer.concat(chunks).toString();
     },
-    async *rows(table) {
+    /** The next file, or files, of this table. */
+    async *rows(table: TableEntry): AsyncGenerator<Buffer> {
       const first = await take([rowsFile(table), partFile(table, 1)]);
       yield* bytesOf(first);
       if (first.header.name === rowsFile(table)) return;
@@ -151,7 +146,8 @@ function createCursor(entries: AsyncIterator<Entry>, reading: Promise<unknown>):
         yield* bytesOf(await take([partFile(table, number)]));
       }
     },
-    async end() {
+    /** @throws UnreadableBackup if another file follows, or if the archive is damaged up to its last byte. */
+    async end(): Promise<void> {
       const { done, value } = await peek();
       const damage = done ? await reading : undefined;
       if (damage !== undefined) throw damageOf(damage) ?? damage;

@@ -2,7 +2,7 @@
 import { rename, rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type pg from 'pg';
-import { messageOf } from '../../lib/caught-error.ts';
+import { messageOf, undefinedIfMissing } from '../../lib/caught-error.ts';
 import type { Actor } from '../access/caller.ts';
 import { recordChangeNow } from '../audit/record.ts';
 import { systemClock } from '../clock.ts';
@@ -213,13 +213,7 @@ async function holdsRowsOf(client: pg.Client, transaction: string | undefined): 
 /** Renames the file with the head of the previous audit log, which the restored log does not contain. */
 async function setHeadAside(headFile: string) {
   const aside = headAside(headFile);
-  const isThere = await rename(headFile, aside).then(
-    () => true,
-    (error) => {
-      if (error.code === 'ENOENT') return false;
-      throw error;
-    },
-  );
+  const isThere = (await rename(headFile, aside).then(() => true, undefinedIfMissing)) ?? false;
   return {
     putBack: async () => {
       if (isThere) await rename(aside, headFile);
@@ -269,10 +263,9 @@ async function finish(db: Database): Promise<void> {
     await migrateSchema({ db, actor: ACTOR, clock: systemClock });
     await makePartitions(db.pool, new Date());
   } catch (error) {
-    const reason = messageOf(error);
     throw new Error(
-      `the backup is restored, with its key ring; only its schema could not be migrated (${reason}): ` +
-        'run hubctl migration apply with the same settings, then start the hub',
+      'the backup is restored, with its key ring; only its schema could not be migrated ' +
+        `(${messageOf(error)}): run hubctl migration apply with the same settings, then start the hub`,
       { cause: error },
     );
   }

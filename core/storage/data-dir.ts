@@ -1,7 +1,7 @@
 // The data directory: the files of one hub on its machine, which hubctl reads too.
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf } from '../../lib/caught-error.ts';
+import { undefinedIfMissing } from '../../lib/caught-error.ts';
 import { makeDirectory } from '../../lib/files/make-directory.ts';
 import { readSecretFile } from '../../lib/files/secret-file.ts';
 
@@ -53,26 +53,16 @@ export async function openDataDir(path: string): Promise<DataDir> {
       try {
         return readSecretFile(adminTokenFile, 'admin token file').trim();
       } catch (error) {
-        if (codeOf(error) === 'ENOENT') return undefined;
-        throw error;
+        return undefinedIfMissing(error);
       }
     },
     writeAdminToken: (token) => replace(adminTokenFile, `${token}\n`),
     announce: (hub) => replace(hubFile, `${JSON.stringify(hub)}\n`),
     async withdraw() {
-      const text = await readIfThere(hubFile);
+      const text = await readFile(hubFile, 'utf8').catch(undefinedIfMissing);
       if (text !== undefined && JSON.parse(text).pid === process.pid) await rm(hubFile, { force: true });
     },
   };
-}
-
-async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
-  }
 }
 
 /** Replaces a file atomically: readers see the old content or the new. */

@@ -1,7 +1,7 @@
 // The metrics of the database: the pool, whether it responds, and those that modules read from their tables.
-import { setTimeout } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import type { GaugeSpec, Metrics, Reading } from '../../lib/metrics/metrics.ts';
+import { unlessAborted, withDeadline } from '../../lib/net/deadline.ts';
 import { coalesce } from '../../lib/net/share-read.ts';
 import { inTransaction } from './sql/transaction.ts';
 
@@ -62,18 +62,10 @@ export function measureDatabase({ pool, poolSize, metrics, figures }: DatabaseMe
   );
   metrics.commonGauges([UP, ...figures.flatMap(({ specs }) => specs)], async () => {
     try {
-      const readings = await within(read(), TIMEOUT_MS);
+      const readings = await withDeadline(TIMEOUT_MS, undefined, (late) => unlessAborted(read(), late));
       return Object.assign({ [UP.name]: 1 }, ...readings);
     } catch {
       return { [UP.name]: 0 }; // other requests log the reason
     }
   });
-}
-
-async function within<T>(work: Promise<T>, ms: number): Promise<T> {
-  const done = new AbortController();
-  const late = setTimeout(ms, undefined, { signal: done.signal }).then(() => {
-    throw new Error(`no answer within ${ms} ms`);
-  });
-  return Promise.race([work, late]).finally(() => done.abort());
 }

@@ -42,14 +42,8 @@ export type DatabaseOptions = DatabaseAddress & {
  * Opens the pool and checks that PostgreSQL 15 or later responds.
  * @throws Error that names the server, never the password, and what is wrong
  */
-export async function openDatabase({
-  url,
-  schema: givenSchema,
-  pooler,
-  poolSize,
-  entities,
-  log,
-}: DatabaseOptions): Promise<Database> {
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const { url, schema: givenSchema, pooler, poolSize, entities, log } = options;
   const target = parseConnectionString(url);
   let schema = givenSchema;
   const usesTransactionPooling = pooler === 'transaction';

@@ -5,13 +5,6 @@ import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { epochMs } from './sql/epoch.ts';
 
-export type SharedClock = {
-  readonly now: Clock;
-  /** By how many milliseconds this machine's clock is ahead of the database's. */
-  aheadMs(): number;
-  stop(): void;
-};
-
 export type SharedClockOptions = { readonly pool: Pool; readonly logger: Logger };
 
 /** The two clocks drift apart by less than a tenth of a second in a minute. */
@@ -22,10 +15,11 @@ const TOLERANCE_MS = 100;
 const NOTABLE_MS = 60_000;
 
 /** Rejects if the database does not respond. After the start, the clock continues without it. */
-export async function startSharedClock({ pool, logger }: SharedClockOptions): Promise<SharedClock> {
+export async function startSharedClock({ pool, logger }: SharedClockOptions) {
   let { originMs } = await readOrigin(pool);
   const now: Clock = () => new Date(originMs + performance.now());
 
+  /** By how many milliseconds this machine's clock is ahead of the database's. */
   const aheadMs = (): number => Date.now() - now().getTime();
   const warn = (): void => {
     if (Math.abs(aheadMs()) < NOTABLE_MS) return;
@@ -48,7 +42,7 @@ export async function startSharedClock({ pool, logger }: SharedClockOptions): Pr
     isSynchronizing = false;
   }, EVERY_MS);
   timer.unref();
-  return { now, aheadMs, stop: () => clearInterval(timer) };
+  return { now, aheadMs, stop: (): void => clearInterval(timer) };
 }
 
 /** The database's time at the zero of the monotonic clock, and its maximum error, in milliseconds. */

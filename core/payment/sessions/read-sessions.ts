@@ -2,8 +2,8 @@
 // watchers on every hub when the status of a session changes.
 import { EventEmitter, once } from 'node:events';
 import type { Client, Pool, PoolClient, QueryConfig } from 'pg';
+import { dedicatedClient } from '../../storage/connection/client.ts';
 import { type DatabaseAddress, directAddress } from '../../storage/connection/database-address.ts';
-import { dedicatedClient } from '../../storage/connection/dedicated-client.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
 import type { ChargeStatusName } from '../entities.ts';
 import type { Money } from '../money.ts';

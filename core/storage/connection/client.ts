@@ -1,7 +1,7 @@
 // Clients of the driver that connect as libpq does: to the first server of the address that can be used.
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
-import type { ConnectionTarget } from './connection-string.ts';
+import { type ConnectionTarget, parseConnectionString } from './connection-string.ts';
 import { passwordFromFile } from './password-file.ts';
 import { ServerConnection } from './server-connection.ts';
 
@@ -25,10 +25,17 @@ export function clientClass(target: ConnectionTarget): new (config?: pg.ClientCo
   };
 }
 
-/** Creates a client outside of a pool. `name` becomes its `application_name`. */
+/**
+ * Creates a client outside of a pool, not connected yet and without an error listener. `name` becomes its
+ * `application_name`.
+ */
 export function createClient(target: ConnectionTarget, name: string): pg.Client {
   const Client = clientClass(target);
   return new Client({ application_name: name, pipeline: true });
+}
+
+export function dedicatedClient(databaseUrl: string, name: string): pg.Client {
+  return createClient(parseConnectionString(databaseUrl), name);
 }
 
 /** The stream between client and server. */

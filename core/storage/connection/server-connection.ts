@@ -3,6 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { isIP, type Socket } from 'node:net';
 import pg from 'pg';
 import { codeOf } from '../../../lib/caught-error.ts';
+import { unlessAborted } from '../../../lib/net/deadline.ts';
 import { type ConnectionTarget, isSocket, type Server } from './connection-string.ts';
 import type { TargetSession } from './parameters.ts';
 import { createSessionCheck, Refused, type SessionCheck, WrongSession } from './session-check.ts';
@@ -145,14 +146,10 @@ export class ServerConnection extends pg.Connection {
     if (isSocket(host)) return [''];
     if (address !== undefined || isIP(host) !== 0) return [address ?? host];
     return await this.#limited(async (signal) => {
-      const failed = new Promise<never>((_, reject) => {
-        signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+      const looking = lookup(host, { all: true, order: 'verbatim' });
+      const found = await unlessAborted(looking, signal).catch((error) => {
+        throw signal.aborted ? error : new Unreachable(error);
       });
-      const found = await Promise.race([lookup(host, { all: true, order: 'verbatim' }), failed]).catch(
-        (error) => {
-          throw signal.aborted ? error : new Unreachable(error);
-        },
-      );
       return found.map((each) => each.address);
     });
   }

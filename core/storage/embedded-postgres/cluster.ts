@@ -20,6 +20,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { undefinedIfMissing } from '../../../lib/caught-error.ts';
 import { makeDirectory } from '../../../lib/files/make-directory.ts';
 import { canEnter, runsAsRoot, unprivilegedAccount } from './account.ts';
 import { type Binaries, type PackagedBinaries, usableBinaries } from './binaries.ts';
@@ -43,7 +44,7 @@ export async function openCluster(
   onCreate: () => void,
 ): Promise<Cluster> {
   const path = join(dataDir, 'postgres');
-  if (!(await exists(path))) {
+  if ((await lstat(path).catch(undefinedIfMissing)) === undefined) {
     onCreate();
     await createCluster(dataDir, packaged);
   }
@@ -155,16 +156,6 @@ async function removeUnfinished(path: string): Promise<void> {
   const target = await readlink(path).catch(() => undefined); // not there, or not a link
   if (target && dirname(target) === SPARE_ROOT) await rm(target, everything);
   await rm(path, everything);
-}
-
-async function exists(path: string): Promise<boolean> {
-  return await lstat(path).then(
-    () => true,
-    (error) => {
-      if (error.code === 'ENOENT') return false;
-      throw error;
-    },
-  );
 }
 
 /** Makes the names in a directory durable. */

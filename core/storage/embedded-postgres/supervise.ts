@@ -1,15 +1,11 @@
 // Runs the embedded PostgreSQL for one hub: locks its data directory, and restarts the server if it dies.
 import { setTimeout } from 'node:timers/promises';
 import type pg from 'pg';
-import { dedicatedClient } from '../connection/dedicated-client.ts';
+import { dedicatedClient } from '../connection/client.ts';
 import type { DataDir } from '../data-dir.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './start.ts';
 
-export type OwnedPostgres = {
-  readonly url: string;
-  /** Shuts the server down and unlocks the data directory. */
-  stop(): Promise<void>;
-};
+export type OwnedPostgres = Awaited<ReturnType<typeof ownPostgres>>;
 
 export type OwnOptions = {
   readonly dataDir: DataDir;
@@ -27,7 +23,7 @@ const RESTARTS = 5;
 const RESTART_DELAY_MS = 1_000;
 
 /** @throws Error if another hub runs on this data directory. */
-export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOptions): Promise<OwnedPostgres> {
+export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOptions) {
   const path = dataDir.path;
   let server = await startEmbeddedPostgres({ dataDir: path, log, ...limits });
   let stopping = false;
@@ -61,7 +57,8 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
   });
   return {
     url: server.url,
-    async stop() {
+    /** Shuts the server down and unlocks the data directory. */
+    async stop(): Promise<void> {
       stopping = true;
       await restarting;
       await lock.end().catch(() => {}); // it may be gone already

@@ -87,7 +87,7 @@ async function readCa(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    const reason = messageOf(error);
-    throw new Error(`REDIS_TLS_CA: cannot read the certificate authority: ${reason}`, { cause: error });
+    const message = `REDIS_TLS_CA: cannot read the certificate authority: ${messageOf(error)}`;
+    throw new Error(message, { cause: error });
   }
 }

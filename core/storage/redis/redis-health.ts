@@ -8,12 +8,7 @@ import type { RedisClient } from './open-redis.ts';
 
 export type RedisState = 'up' | 'away' | 'refuses writes';
 
-export type RedisHealth = {
-  readonly state: RedisState;
-  /** For the client's `error` event. */
-  noteError(error: Error): void;
-  stop(): Promise<void>;
-};
+export type RedisHealth = ReturnType<typeof watchRedis>;
 
 const PROBE_KEY = 'hub:probe';
 const EVERY_MS = 2_000;
@@ -21,7 +16,7 @@ const EVERY_MS = 2_000;
 const PROBE_TTL_MS = 10_000;
 
 /** Writes a key every 2 seconds, and logs changes of the state. */
-export function watchRedis(client: RedisClient, logger: Logger): RedisHealth {
+export function watchRedis(client: RedisClient, logger: Logger) {
   const ending = new AbortController();
   let state: RedisState = 'up';
 
@@ -48,11 +43,12 @@ export function watchRedis(client: RedisClient, logger: Logger): RedisHealth {
   const watching = watch();
 
   return {
-    get state() {
+    get state(): RedisState {
       return state === 'up' && client.status !== 'ready' ? 'away' : state;
     },
-    noteError: (error) => become('away', error.message),
-    async stop() {
+    /** For the client's `error` event. */
+    noteError: (error: Error): void => become('away', error.message),
+    async stop(): Promise<void> {
       ending.abort();
       await watching;
     },
@@ -75,6 +71,5 @@ export function isRefusal(error: unknown): boolean {
 }
 
 function problemOf(error: unknown): [RedisState, string] {
-  const reason = messageOf(error);
-  return [isRefusal(error) ? 'refuses writes' : 'away', reason];
+  return [isRefusal(error) ? 'refuses writes' : 'away', messageOf(error)];
 }

@@ -106,8 +106,6 @@ function makePartitionsOf(pool: Pool, parent: string, months: readonly string[])
   );
 }
 
-export type PartitionKeeper = { stop(): Promise<void> };
-
 export type PartitionKeeperOptions = {
   readonly pool: Pool;
   readonly clock: Clock;
@@ -119,12 +117,7 @@ export type PartitionKeeperOptions = {
  * Creates partitions now, before it returns, and once a day. After a failure it retries soon; rows go to the
  * default partition meanwhile.
  */
-export async function keepPartitions({
-  pool,
-  clock,
-  logger,
-  task,
-}: PartitionKeeperOptions): Promise<PartitionKeeper> {
+export async function keepPartitions({ pool, clock, logger, task }: PartitionKeeperOptions) {
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
@@ -146,7 +139,7 @@ export async function keepPartitions({
   };
   await pass();
   return {
-    async stop() {
+    async stop(): Promise<void> {
       stopped = true;
       clearTimeout(timer);
       await running;

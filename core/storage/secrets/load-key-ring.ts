@@ -2,7 +2,7 @@
 import { link, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { ClientBase, Pool } from 'pg';
-import { codeOf } from '../../../lib/caught-error.ts';
+import { codeOf, undefinedIfMissing } from '../../../lib/caught-error.ts';
 import { sweepDrafts, withDraft } from '../../../lib/files/draft-file.ts';
 import { shellQuote } from '../../../lib/files/secret-file.ts';
 import type { Clock } from '../../clock.ts';
@@ -49,8 +49,7 @@ function loadIfThere(path: string): MasterKey[] | undefined {
   try {
     return loadMasterKeyFile(path);
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
+    return undefinedIfMissing(error);
   }
 }
 

@@ -1,4 +1,5 @@
-// Runs a transaction of prepared statements on one pooled connection. Combines writes into one statement.
+// Runs a transaction of prepared statements on one pooled connection. Combines writes into one statement, and
+// rows into the parameters of one.
 import { setTimeout } from 'node:timers/promises';
 import type { Pool, PoolClient, QueryConfig, QueryResult } from 'pg';
 import { codeOf } from '../../../lib/caught-error.ts';
@@ -115,4 +116,9 @@ export function combineWrites({ name, writes }: { name: string; writes: readonly
     return `write_${index} as (${text})`;
   });
   return { name, text: `with ${parts.join(', ')} select`, values };
+}
+
+/** The values of some properties of all rows: for each property an array, as a parameter of `unnest`. */
+export function columns<T, K extends keyof T>(rows: readonly T[], ...names: readonly K[]): T[K][][] {
+  return names.map((name) => rows.map((row) => row[name]));
 }

@@ -12,18 +12,20 @@ export type AttemptLimiter = {
 
 type Remaining = { readonly remainingPoints: number; readonly msBeforeNext: number };
 
-export type FailedAttempts = {
-  /**
-   * Runs `find` and returns its result; undefined counts as a failed attempt of the address. A credential
-   * that was found before is looked up even if the address has no attempts left, so that one client cannot
-   * lock out others behind the same address.
-   *
-   * @throws ConnectError ResourceExhausted, with Retry-After, if the address has no attempts left
-   */
-  limit<T>(address: string, credential: string, find: () => Promise<T | undefined>): Promise<T | undefined>;
-};
+/**
+ * Runs `find` and returns its result; undefined counts as a failed attempt of the address. A credential that
+ * was found before is looked up even if the address has no attempts left, so that one client cannot lock out
+ * others behind the same address.
+ *
+ * @throws ConnectError ResourceExhausted, with Retry-After, if the address has no attempts left
+ */
+export type LimitFailures = <T>(
+  address: string,
+  credential: string,
+  find: () => Promise<T | undefined>,
+) => Promise<T | undefined>;
 
-export type FailedAttemptsOptions = {
+export type LimitFailuresOptions = {
   readonly limiter: AttemptLimiter;
   readonly onError: (error: unknown) => void;
   /** Called for each attempt that is refused without looking up the credential. */
@@ -36,7 +38,7 @@ export type FailedAttemptsOptions = {
  */
 const MAX_REMEMBERED = 10_000;
 
-export function createFailedAttempts({ limiter, onError, onRefusal }: FailedAttemptsOptions): FailedAttempts {
+export function createLimitFailures({ limiter, onError, onRefusal }: LimitFailuresOptions): LimitFailures {
   const valid = new Set<string>();
   const remember = (hash: string): void => {
     valid.delete(hash);
@@ -45,25 +47,23 @@ export function createFailedAttempts({ limiter, onError, onRefusal }: FailedAtte
     if (valid.size > MAX_REMEMBERED && oldest !== undefined) valid.delete(oldest);
   };
 
-  return {
-    async limit(address, credential, find) {
-      const hash = createHash('sha256').update(credential).digest('base64');
-      if (!valid.has(hash)) {
-        const remaining = await query(() => limiter.get(address), onError);
-        if (remaining !== null && remaining.remainingPoints <= 0) {
-          onRefusal();
-          throw tooManyAttempts(remaining);
-        }
+  return async (address, credential, find) => {
+    const hash = createHash('sha256').update(credential).digest('base64');
+    if (!valid.has(hash)) {
+      const remaining = await query(() => limiter.get(address), onError);
+      if (remaining !== null && remaining.remainingPoints <= 0) {
+        onRefusal();
+        throw tooManyAttempts(remaining);
       }
-      const found = await find();
-      if (found !== undefined) {
-        remember(hash);
-        return found;
-      }
-      valid.delete(hash);
-      await query(() => limiter.consume(address), onError);
-      return undefined;
-    },
+    }
+    const found = await find();
+    if (found !== undefined) {
+      remember(hash);
+      return found;
+    }
+    valid.delete(hash);
+    await query(() => limiter.consume(address), onError);
+    return undefined;
   };
 }
 

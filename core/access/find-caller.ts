@@ -11,12 +11,7 @@ import { isToken, tokenIdOf } from './token-format.ts';
 
 export type FindCallerOptions = { readonly pool: Pool; readonly clock: Clock; readonly lastUsed: LastUsed };
 
-export type FindCaller = {
-  /** Undefined if the token is unknown, revoked or expired. */
-  byToken(token: string): Promise<Caller | undefined>;
-  /** By the subject of a verified certificate. Undefined if no valid service token names it. */
-  byCertificate(subject: string): Promise<Caller | undefined>;
-};
+export type FindCaller = ReturnType<typeof createFindCaller>;
 
 type Row = {
   readonly id: string;
@@ -30,13 +25,14 @@ type Row = {
 const COLUMNS = `id, name, role, scope, token_hash, ${epochMs('last_used_at')} as last_used_ms`;
 const LIVE = 'revoked_at is null and (expires_at is null or expires_at > $2)';
 
-export function createFindCaller({ pool, clock, lastUsed }: FindCallerOptions): FindCaller {
+export function createFindCaller({ pool, clock, lastUsed }: FindCallerOptions) {
   const toCaller = ({ id, name, role, scope, last_used_ms }: Row): Caller => {
     lastUsed.touch(id, last_used_ms, clock());
     return { id: formatId('tok', id), name, role, ...(scope && { scope }) };
   };
   return {
-    async byToken(token) {
+    /** Undefined if the token is unknown, revoked or expired. */
+    async byToken(token: string): Promise<Caller | undefined> {
       const id = tokenIdOf(token);
       if (id === undefined) return undefined;
       const { rows } = await pool.query<Row>({
@@ -48,7 +44,8 @@ export function createFindCaller({ pool, clock, lastUsed }: FindCallerOptions): 
       return row?.token_hash && isToken(token, row.token_hash) ? toCaller(row) : undefined;
     },
 
-    async byCertificate(subject) {
+    /** By the subject of a verified certificate. Undefined if no valid service token names it. */
+    async byCertificate(subject: string): Promise<Caller | undefined> {
       // service_token_certificate_subject_key
       const { rows } = await pool.query<Row>({
         name: 'find_certificate_caller',

@@ -1,21 +1,17 @@
 // Records when tokens were last used, in the background and to the minute.
 import type { Pool } from 'pg';
 
-export type LastUsed = {
-  /** Writes the time, unless the recorded one is less than a minute old. */
-  touch(tokenId: string, recordedAtMs: number | null, now: Date): void;
-  /** Waits for pending writes. */
-  close(): Promise<void>;
-};
+export type LastUsed = ReturnType<typeof createLastUsed>;
 
 export type LastUsedOptions = { readonly pool: Pool; readonly onError: (error: unknown) => void };
 
 const REFRESH_AFTER_MS = 60_000;
 
-export function createLastUsed({ pool, onError }: LastUsedOptions): LastUsed {
+export function createLastUsed({ pool, onError }: LastUsedOptions) {
   const pending = new Map<string, Promise<unknown>>();
   return {
-    touch(tokenId, recordedAtMs, now) {
+    /** Writes the time, unless the recorded one is less than a minute old. */
+    touch(tokenId: string, recordedAtMs: number | null, now: Date): void {
       const isRecent = recordedAtMs !== null && now.getTime() - recordedAtMs < REFRESH_AFTER_MS;
       if (isRecent || pending.has(tokenId)) return;
       const written = pool
@@ -30,7 +26,8 @@ export function createLastUsed({ pool, onError }: LastUsedOptions): LastUsed {
         .finally(() => pending.delete(tokenId));
       pending.set(tokenId, written);
     },
-    async close() {
+    /** Waits for pending writes. */
+    async close(): Promise<void> {
       await Promise.all(pending.values());
     },
   };

@@ -1,7 +1,7 @@
 // Authorizes readers of metrics, also while the database that checks tokens is unavailable.
 import { createHash } from 'node:crypto';
-import { setTimeout } from 'node:timers/promises';
 import { Code, ConnectError, type ContextValues } from '@connectrpc/connect';
+import { unlessAborted, withDeadline } from '../../lib/net/deadline.ts';
 import { peerKey } from './caller.ts';
 
 /** @throws ConnectError if access is refused, any other error if authorization is unavailable */
@@ -24,9 +24,8 @@ export function createMetricsAuth(authorize: MetricsAuth): MetricsAuth {
   const accepted = new Set<string>();
   return async (header, values) => {
     const credential = hashCredential(header, values);
-    const done = new AbortController();
     try {
-      await Promise.race([authorize(header, values), timeout(done.signal)]);
+      await withDeadline(TIMEOUT_MS, undefined, (late) => unlessAborted(authorize(header, values), late));
       accepted.add(credential);
       const [oldest] = accepted;
       if (accepted.size > MAX_REMEMBERED && oldest !== undefined) accepted.delete(oldest);
@@ -35,15 +34,8 @@ export function createMetricsAuth(authorize: MetricsAuth): MetricsAuth {
       if (!isRefusal && accepted.has(credential)) return;
       accepted.delete(credential);
       throw error;
-    } finally {
-      done.abort();
     }
   };
-}
-
-async function timeout(signal: AbortSignal): Promise<never> {
-  await setTimeout(TIMEOUT_MS, undefined, { signal });
-  throw new Error(`no answer within ${TIMEOUT_MS} ms`);
 }
 
 function hashCredential(header: Headers, values: ContextValues): string {

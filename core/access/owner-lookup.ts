@@ -2,24 +2,19 @@
 import type { Pool } from 'pg';
 import { type IdPrefix, parseId } from '../ids.ts';
 
-export type OwnerLookup = {
+/** `name` is the column with the owner's name. */
+export function createOwnerLookup(pool: Pool, name: 'app.slug' | 'slot.name') {
   /**
    * The owner's name by `from`: a FROM clause and a WHERE clause that ends with the column to compare to
    * `value`.
    */
-  find(from: string, value: unknown): Promise<string | undefined>;
-  /** The same by a resource id. Undefined for text that is no id of this kind. */
-  byId(prefix: IdPrefix, from: string): (text: string) => Promise<string | undefined>;
-};
-
-/** `name` is the column with the owner's name. */
-export function createOwnerLookup(pool: Pool, name: 'app.slug' | 'slot.name'): OwnerLookup {
-  const find: OwnerLookup['find'] = async (from, value) => {
+  const find = async (from: string, value: unknown): Promise<string | undefined> => {
     if (value === undefined) return undefined;
-    const { rows } = await pool.query<{ owner: string }>(`select ${name} as owner from ${from} = $1`, [
-      value,
-    ]);
+    const sql = `select ${name} as owner from ${from} = $1`;
+    const { rows } = await pool.query<{ owner: string }>(sql, [value]);
     return rows[0]?.owner;
   };
-  return { find, byId: (prefix, from) => (text) => find(from, parseId(prefix, text)) };
+  /** The same by a resource id. Undefined for text that is no id of this kind. */
+  const byId = (prefix: IdPrefix, from: string) => (text: string) => find(from, parseId(prefix, text));
+  return { find, byId };
 }

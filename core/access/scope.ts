@@ -47,61 +47,31 @@ type SubjectRule = {
   readonly resource: OwnedResource;
   readonly owner: keyof Scope;
   /** A resource outside the scope is reported as if it did not exist. */
-  readonly unknown: HubErrorCode;
-  readonly name: string;
+  readonly unknown: Extract<HubErrorCode, `${string}_unknown`>;
 };
 
 const RULES: Readonly<Record<Subject, readonly SubjectRule[]>> = {
   [Subject.UNSPECIFIED]: [],
-  [Subject.APP]: [{ resource: 'app', owner: 'apps', unknown: 'app_unknown', name: 'app' }],
-  [Subject.LICENSE]: [{ resource: 'license', owner: 'apps', unknown: 'license_unknown', name: 'license' }],
-  [Subject.LICENSE_KEY]: [
-    {
-      resource: 'licenseKey',
-      owner: 'apps',
-      unknown: 'license_key_unknown',
-      name: 'license key',
-    },
-  ],
-  [Subject.SEAT]: [{ resource: 'seat', owner: 'apps', unknown: 'seat_unknown', name: 'seat' }],
-  [Subject.SLOT]: [{ resource: 'slot', owner: 'slots', unknown: 'slot_unknown', name: 'slot' }],
-  [Subject.CHARGE_SESSION]: [
-    {
-      resource: 'chargeSession',
-      owner: 'slots',
-      unknown: 'session_unknown',
-      name: 'session',
-    },
-  ],
-  [Subject.CALLBACK]: [
-    { resource: 'callback', owner: 'slots', unknown: 'callback_unknown', name: 'callback' },
-  ],
+  [Subject.APP]: [{ resource: 'app', owner: 'apps', unknown: 'app_unknown' }],
+  [Subject.LICENSE]: [{ resource: 'license', owner: 'apps', unknown: 'license_unknown' }],
+  [Subject.LICENSE_KEY]: [{ resource: 'licenseKey', owner: 'apps', unknown: 'license_key_unknown' }],
+  [Subject.SEAT]: [{ resource: 'seat', owner: 'apps', unknown: 'seat_unknown' }],
+  [Subject.SLOT]: [{ resource: 'slot', owner: 'slots', unknown: 'slot_unknown' }],
+  [Subject.CHARGE_SESSION]: [{ resource: 'chargeSession', owner: 'slots', unknown: 'session_unknown' }],
+  [Subject.CALLBACK]: [{ resource: 'callback', owner: 'slots', unknown: 'callback_unknown' }],
   [Subject.DUPLICATE_PAYMENT]: [
-    {
-      resource: 'duplicatePayment',
-      owner: 'slots',
-      unknown: 'duplicate_payment_unknown',
-      name: 'duplicate payment',
-    },
+    { resource: 'duplicatePayment', owner: 'slots', unknown: 'duplicate_payment_unknown' },
   ],
-  [Subject.REFUND]: [{ resource: 'refund', owner: 'slots', unknown: 'refund_unknown', name: 'refund' }],
-  [Subject.CUSTOMER]: [
-    { resource: 'customer', owner: 'apps', unknown: 'customer_unknown', name: 'customer' },
-  ],
-  [Subject.FEE_RULE]: [
-    { resource: 'feeRule', owner: 'slots', unknown: 'fee_rule_unknown', name: 'fee rule' },
-  ],
-  [Subject.OFFER]: [{ resource: 'offer', owner: 'apps', unknown: 'offer_unknown', name: 'offer' }],
+  [Subject.REFUND]: [{ resource: 'refund', owner: 'slots', unknown: 'refund_unknown' }],
+  [Subject.CUSTOMER]: [{ resource: 'customer', owner: 'apps', unknown: 'customer_unknown' }],
+  [Subject.FEE_RULE]: [{ resource: 'feeRule', owner: 'slots', unknown: 'fee_rule_unknown' }],
+  [Subject.OFFER]: [{ resource: 'offer', owner: 'apps', unknown: 'offer_unknown' }],
   [Subject.ORDER]: [
-    { resource: 'orderApp', owner: 'apps', unknown: 'order_unknown', name: 'order' },
-    { resource: 'orderSlot', owner: 'slots', unknown: 'order_unknown', name: 'order' },
+    { resource: 'orderApp', owner: 'apps', unknown: 'order_unknown' },
+    { resource: 'orderSlot', owner: 'slots', unknown: 'order_unknown' },
   ],
-  [Subject.MAIL]: [{ resource: 'mail', owner: 'apps', unknown: 'mail_unknown', name: 'mail' }],
+  [Subject.MAIL]: [{ resource: 'mail', owner: 'apps', unknown: 'mail_unknown' }],
 };
-
-function rulesOf(subject: Subject): readonly SubjectRule[] {
-  return RULES[subject] ?? [];
-}
 
 /** Whether limited tokens may call an RPC with any request. Any token may read the schema. */
 export function isOpenToAnyScope(method: DescMethod): boolean {
@@ -153,15 +123,16 @@ export function createCheckScope(findOwner: FindOwner): CheckScope {
     const fields = fieldsFor(method);
     const given = fields.flatMap(({ path, subject }) => {
       const value = readPath(method.input, request, path);
-      return value === undefined ? [] : rulesOf(subject).map((rule) => ({ rule, value, path }));
+      return value === undefined ? [] : (RULES[subject] ?? []).map((rule) => ({ rule, value, path }));
     });
     if (given.length === 0) throw resourceRequired(method, fields);
     for (const { rule, value, path } of given) {
       const owner = await findOwner[rule.resource](value, scope[rule.owner]);
       if (owner !== undefined && scope[rule.owner].includes(owner)) continue;
-      throw new HubError(rule.unknown, `the scope of this token has no such ${rule.name}`, {
-        field: path.map(({ localName }) => localName).join('.'),
-      });
+      // `license_key_unknown` is about a license key.
+      const name = rule.unknown.replace(/_unknown$/, '').replaceAll('_', ' ');
+      const message = `the scope of this token has no such ${name}`;
+      throw new HubError(rule.unknown, message, { field: nameOf(path) });
     }
   };
 }
@@ -181,8 +152,12 @@ function readPath(
   return readPath(field.message, inner.message, rest);
 }
 
+function nameOf(path: readonly DescField[]): string {
+  return path.map(({ localName }) => localName).join('.');
+}
+
 function resourceRequired(method: DescMethod, fields: readonly SubjectField[]): ConnectError {
-  const names = fields.map(({ path }) => path.map(({ localName }) => localName).join('.')).join(' or ');
+  const names = fields.map(({ path }) => nameOf(path)).join(' or ');
   const call = `${method.parent.typeName}/${method.name}`;
   const message =
     names === ''

@@ -8,7 +8,6 @@ import type { Database } from '../storage/database.ts';
 import { type Page, type PageRequest, readPage } from '../storage/sql/page.ts';
 import type { Actor } from './caller.ts';
 import { type RoleName, type Scope, type ServiceToken, ServiceTokenSchema } from './entities.ts';
-import { isReservedName } from './reserved-names.ts';
 import type { FindOwner } from './scope.ts';
 import { hashToken, newServiceToken } from './token-format.ts';
 
@@ -22,6 +21,9 @@ export type NewToken = {
   /** The caller presents a client certificate with this subject instead of a token. */
   readonly certificateSubject: string | undefined;
 };
+
+/** The names that the audit log uses for actors of the hub itself, and the ids of tokens. */
+const RESERVED_NAME = /^(hub|hubctl.*|localadmin|settlement|sweep|unknown|tok[0-9a-z]{26})$/;
 
 export type TokensOptions = { readonly db: Database; readonly clock: Clock; readonly findOwner: FindOwner };
 
@@ -84,11 +86,8 @@ export function createTokens({ db, clock, findOwner }: TokensOptions) {
         });
       } catch (error) {
         if (!(error instanceof UniqueConstraintViolationException)) throw error;
-        throw new HubError(
-          'certificate_subject_taken',
-          'another token is registered for this certificate; revoke it first',
-          { field: 'certificateSubject' },
-        );
+        const message = 'another token is registered for this certificate; revoke it first';
+        throw new HubError('certificate_subject_taken', message, { field: 'certificateSubject' });
       }
     },
 
@@ -153,4 +152,13 @@ function describe({ name, role, scope, certificateSubject, expiresAt }: ServiceT
     ...(certificateSubject && { certificateSubject }),
     ...(expiresAt && { expiresAt: expiresAt.toISOString() }),
   };
+}
+
+/** Compares only letters and digits, and ignores case, width and accents. */
+function isReservedName(name: string): boolean {
+  const plain = name
+    .normalize('NFKD')
+    .replace(/[^\p{Letter}\p{Number}]/gu, '')
+    .toLowerCase();
+  return RESERVED_NAME.test(plain);
 }

@@ -1,9 +1,8 @@
 // TokenService: creates, lists and revokes service tokens.
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { TokenService } from '../../gen/hub/access/v1/token_service_pb.ts';
 import { formatId } from '../ids.ts';
-import { readTimestamp } from '../timestamp.ts';
+import { readTimestamp, timestampsIn } from '../timestamp.ts';
 import { actorOf } from './caller.ts';
 import type { ServiceToken } from './entities.ts';
 import { roleFromProto, roleToProto } from './roles.ts';
@@ -37,17 +36,14 @@ export function createTokenService(
 }
 
 function tokenToProto(token: ServiceToken) {
-  const { certificateSubject, expiresAt, revokedAt, lastUsedAt } = token;
+  const { id, name, role, scope, certificateSubject } = token;
   return {
-    tokenId: formatId('tok', token.id),
-    name: token.name,
-    role: roleToProto(token.role),
-    apps: [...(token.scope?.apps ?? [])],
-    slots: [...(token.scope?.slots ?? [])],
+    tokenId: formatId('tok', id),
+    name,
+    role: roleToProto(role),
+    apps: [...(scope?.apps ?? [])],
+    slots: [...(scope?.slots ?? [])],
     ...(certificateSubject && { certificateSubject }),
-    createdAt: timestampFromDate(token.createdAt),
-    ...(expiresAt && { expiresAt: timestampFromDate(expiresAt) }),
-    ...(revokedAt && { revokedAt: timestampFromDate(revokedAt) }),
-    ...(lastUsedAt && { lastUsedAt: timestampFromDate(lastUsedAt) }),
+    ...timestampsIn(token, 'createdAt', 'expiresAt', 'revokedAt', 'lastUsedAt'),
   };
 }

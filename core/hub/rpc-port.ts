@@ -1,7 +1,6 @@
 // The RPC port of the hub, and the transport that calls the same services within the process.
 import { promisify } from 'node:util';
 import { create } from '@bufbuild/protobuf';
-import type { Transport } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import { Health } from '../../gen/grpc/health/v1/health_pb.ts';
 import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
@@ -19,7 +18,7 @@ import {
   createAuthorizeInterceptor,
   mayCall,
 } from '../access/authorize.ts';
-import { type AttemptLimiter, createFailedAttempts } from '../access/failed-attempts.ts';
+import { type AttemptLimiter, createLimitFailures } from '../access/failed-attempts.ts';
 import { createFindCaller } from '../access/find-caller.ts';
 import { createLastUsed } from '../access/last-used.ts';
 import { createMetricsAuth } from '../access/metrics-auth.ts';
@@ -74,10 +73,8 @@ export type WireRpcPortOptions = Pick<OpenedDatabase, 'db' | 'clock'> &
     readonly undo: AsyncDisposableStack;
   };
 
-export type RpcPort = { readonly listener: Listener; readonly transport: Transport };
-
 /** Creates both; the port does not listen yet. */
-export function wireRpcPort(options: WireRpcPortOptions): RpcPort {
+export function wireRpcPort(options: WireRpcPortOptions) {
   const { config, keys, tls, logger, metrics, readiness } = options;
   const refusals = createLimitRefusals(metrics);
   const authenticate = wireAuthentication(options, () => refusals('tokens').inc());
@@ -144,9 +141,9 @@ function wireAuthentication(
   return createAuthenticate({
     findCaller: createFindCaller({ pool: db.pool, clock, lastUsed }),
     clock,
-    failedAttempts:
+    limitFailures:
       attemptLimiter &&
-      createFailedAttempts({
+      createLimitFailures({
         limiter: attemptLimiter,
         onError: (err) => logger.warn({ err }, 'cannot count failed attempts'),
         onRefusal,

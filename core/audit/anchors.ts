@@ -2,10 +2,8 @@
 //
 // mac = HMAC-SHA-256(key of the chain, RFC 8785 form of {firstSeq, hash, prunedAt, seq}). Only a hub can
 // create an anchor, so a deletion cannot be passed off as pruning.
-import { createHmac, timingSafeEqual } from 'node:crypto';
-import canonicalize from 'canonicalize';
 import type { Pool, PoolClient } from 'pg';
-import { type ChainHead, type ChainOptions, lockChain, timestampColumn } from './chain.ts';
+import { type ChainHead, type ChainOptions, isMacOf, lockChain, macOf, timestampColumn } from './chain.ts';
 import { type ChainKey, readChainKey } from './chain-key.ts';
 
 /** Links `firstSeq` to `seq` were pruned; `hash` is the hash of link `seq`. */
@@ -15,13 +13,8 @@ export type ReadAnchor = Anchor & { readonly isGenuine: boolean };
 
 /** All anchors, in the order of their links and by `firstSeq`. */
 export async function readAnchors(db: Pool | PoolClient, key: ChainKey): Promise<Map<number, ReadAnchor>> {
-  const { rows } = await db.query<{
-    seq: string;
-    firstSeq: string;
-    hash: string;
-    prunedAt: string;
-    mac: Buffer;
-  }>(
+  type Row = { seq: string; firstSeq: string; hash: string; prunedAt: string; mac: Buffer };
+  const { rows } = await db.query<Row>(
     `select seq, first_seq as "firstSeq", encode(hash, 'hex') as hash,
             ${timestampColumn('pruned_at')} as "prunedAt", mac
      from audit_anchor order by first_seq`,
@@ -29,9 +22,7 @@ export async function readAnchors(db: Pool | PoolClient, key: ChainKey): Promise
   return new Map(
     rows.map(({ seq, firstSeq, hash, prunedAt, mac }) => {
       const anchor = { seq: Number(seq), firstSeq: Number(firstSeq), hash, prunedAt };
-      const expected = computeMac(key, anchor);
-      const isGenuine = mac.length === expected.length && timingSafeEqual(mac, expected);
-      return [anchor.firstSeq, { ...anchor, isGenuine }];
+      return [anchor.firstSeq, { ...anchor, isGenuine: isMacOf(key, anchor, mac) }];
     }),
   );
 }
@@ -88,12 +79,6 @@ async function insertAnchor(
   await client.query(
     `insert into audit_anchor (seq, first_seq, hash, pruned_at, mac) values ($1, $2, decode($3, 'hex'),
      $4, $5)`,
-    [anchor.seq, firstSeq, anchor.hash, prunedAt, computeMac(key, anchor)],
+    [anchor.seq, firstSeq, anchor.hash, prunedAt, macOf(key, anchor)],
   );
-}
-
-function computeMac({ secret }: ChainKey, { firstSeq, seq, hash, prunedAt }: Anchor): Buffer {
-  return createHmac('sha256', secret)
-    .update(canonicalize({ firstSeq, seq, hash, prunedAt }) ?? '')
-    .digest();
 }

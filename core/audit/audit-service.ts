@@ -13,7 +13,7 @@ import { beginChain } from './begin-chain.ts';
 import { beginOf, type ChainOptions, formatHead, parseHead } from './chain.ts';
 import { readChainKey } from './chain-key.ts';
 import { ignoreChainStopped } from './chain-stopped.ts';
-import type { ActorKind, AuditEntry, Facts } from './entities.ts';
+import type { AuditEntry, Facts } from './entities.ts';
 import { exportEntries, type LinkedEntry } from './export-entries.ts';
 import type { HeadMonitor } from './head-monitor.ts';
 import { listEntries } from './list-entries.ts';
@@ -35,17 +35,14 @@ export function createAuditService(options: AuditServiceOptions): ServiceImpl<ty
   let isVerifying = false;
   return {
     async listAuditEntries(request) {
-      const { subject, actor, actorTokenId, actorKind, action, since, until, pageSize, pageToken } = request;
+      const { since, until } = request;
       const filter = {
-        subject,
-        actor,
-        actorTokenId,
-        actorKind: nameOf(ACTOR_KINDS, actorKind),
-        action,
+        ...request,
+        actorKind: nameOf(ACTOR_KINDS, request.actorKind),
         since: since && readTimestamp('since', since),
         until: until && readTimestamp('until', until),
       };
-      const { items, nextPageToken } = await listEntries(db, filter, { pageSize, pageToken });
+      const { items, nextPageToken } = await listEntries(db, filter, request);
       return { entries: (await openEntries(items)).map(entryToProto), nextPageToken };
     },
 
@@ -94,20 +91,8 @@ export function createAuditService(options: AuditServiceOptions): ServiceImpl<ty
   };
 }
 
-type Entry = {
-  readonly id: string;
-  readonly at: Date;
-  readonly actor: string;
-  readonly action: string;
-  readonly subject: string;
-  readonly before?: Facts | null | undefined;
-  readonly after?: Facts | null | undefined;
-  readonly detail: Facts;
-  readonly requestId?: string | null | undefined;
-  readonly actorKind?: ActorKind | null | undefined;
-  readonly actorTokenId?: string | null | undefined;
-  readonly actorCertificate?: string | null | undefined;
-};
+/** An entry of a list, or of the chain. */
+type Entry = Partial<AuditEntry> & Pick<AuditEntry, 'id' | 'at' | 'actor' | 'action' | 'subject' | 'detail'>;
 
 function entryToProto(entry: Entry) {
   const { id, at, actor, action, subject, before, after, detail, requestId } = entry;

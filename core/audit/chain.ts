@@ -4,7 +4,7 @@
 // hash of the previous link in hex, 64 zeros for the first. The key is random and sealed with the master key,
 // so access to the database alone is not enough to forge a link. `actorKind`, `actorTokenId` and
 // `actorCertificate` are left out if null.
-import { createHmac } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { ClientBase, Pool, PoolClient } from 'pg';
 import type { Clock } from '../clock.ts';
@@ -53,7 +53,7 @@ const GENESIS = beginOf({ beginsAfter: 0 });
 
 /** The hash, in hex, of the link that follows `previous`. `linkedAt` is RFC 3339 in UTC with milliseconds. */
 export function linkHash(
-  { secret }: Pick<ChainKey, 'secret'>,
+  key: Pick<ChainKey, 'secret'>,
   previous: ChainHead,
   linkedAt: string,
   { actorKind, actorTokenId, actorCertificate, ...always }: ChainedEntry,
@@ -65,9 +65,20 @@ export function linkHash(
     ...(actorCertificate && { actorCertificate }),
   };
   const linked = { seq: previous.seq + 1, previous: previous.hash, linkedAt, entry };
+  return macOf(key, linked).toString('hex');
+}
+
+/** HMAC-SHA-256 with the key of the chain, over the RFC 8785 form of a value. */
+export function macOf({ secret }: Pick<ChainKey, 'secret'>, value: object): Buffer {
   return createHmac('sha256', secret)
-    .update(canonicalize(linked) ?? '')
-    .digest('hex');
+    .update(canonicalize(value) ?? '')
+    .digest();
+}
+
+/** Compares in constant time. */
+export function isMacOf(key: ChainKey, value: object, mac: Buffer): boolean {
+  const expected = macOf(key, value);
+  return mac.length === expected.length && timingSafeEqual(mac, expected);
 }
 
 /** `12:9f86d0…` */

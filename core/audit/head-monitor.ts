@@ -6,29 +6,14 @@ import { type ChainKey, readChainKey } from './chain-key.ts';
 import type { HeadFile } from './head-file.ts';
 import { requireRecordedHead } from './recorded-head.ts';
 
-export type HeadMonitor = {
-  /** The last head that this hub has seen. */
-  lastSeen(): ChainHead | undefined;
-  /** Whether the chain no longer contains that head. */
-  readonly isLost: boolean;
-  /**
-   * Returns the current head and saves it. If the last seen head is lost, logs that once and keeps it.
-   * @throws ChainStopped
-   */
-  check(): Promise<ChainHead>;
-};
+export type HeadMonitor = Awaited<ReturnType<typeof createHeadMonitor>>;
 
 export type HeadMonitorOptions = Pick<ChainOptions, 'pool' | 'sealer'> & {
   readonly file: HeadFile;
   readonly logger: Logger;
 };
 
-export async function createHeadMonitor({
-  pool,
-  sealer,
-  file,
-  logger,
-}: HeadMonitorOptions): Promise<HeadMonitor> {
+export async function createHeadMonitor({ pool, sealer, file, logger }: HeadMonitorOptions) {
   let lastSeen = await file.read();
   let isLost = false;
 
@@ -43,11 +28,17 @@ export async function createHeadMonitor({
   };
 
   return {
-    lastSeen: () => lastSeen,
-    get isLost() {
+    /** The last head that this hub has seen. */
+    lastSeen: (): ChainHead | undefined => lastSeen,
+    /** Whether the chain no longer contains that head. */
+    get isLost(): boolean {
       return isLost;
     },
-    async check() {
+    /**
+     * Returns the current head and saves it. If the last seen head is lost, logs that once and keeps it.
+     * @throws ChainStopped
+     */
+    async check(): Promise<ChainHead> {
       const key = await readChainKey(pool, sealer);
       const head = await requireRecordedHead(pool, key);
       if (head.seq === lastSeen?.seq && head.hash === lastSeen.hash) return head;

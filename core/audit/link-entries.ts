@@ -1,6 +1,6 @@
 // Links committed audit entries into the chain. Linking is separate from writing, so that changes do not wait
 // for each other.
-import { inTransaction } from '../storage/sql/transaction.ts';
+import { columns, inTransaction } from '../storage/sql/transaction.ts';
 import { type ChainedEntry, type ChainOptions, ENTRY_COLUMNS, linkHash, lockChain } from './chain.ts';
 import { readChainKey } from './chain-key.ts';
 import { endOfChain, writeHead } from './recorded-head.ts';
@@ -42,12 +42,7 @@ function linkBatch({ pool, sealer, clock }: ChainOptions): Promise<number> {
       `insert into audit_link (seq, entry_id, linked_at, hash)
        select seq, entry_id, $4, hash
        from unnest($1::bigint[], $2::uuid[], $3::bytea[]) as t (seq, entry_id, hash)`,
-      [
-        links.map(({ seq }) => seq),
-        links.map(({ entryId }) => entryId),
-        links.map(({ hash }) => hash),
-        linkedAt,
-      ],
+      [...columns(links, 'seq', 'entryId', 'hash'), linkedAt],
     );
     if (links.length > 0) await writeHead(client, key, head);
     await client.query('delete from audit_unlinked where entry_id = any($1)', [rows.map(({ id }) => id)]);

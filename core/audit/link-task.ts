@@ -7,12 +7,7 @@ import { type ChainHead, formatHead } from './chain.ts';
 import { ChainStopped } from './chain-stopped.ts';
 import type { HeadMonitor } from './head-monitor.ts';
 
-export type LinkTask = {
-  /** Why entries cannot be linked; undefined if they can. */
-  readonly stopped: ChainStopped | undefined;
-  /** Links the remaining entries and logs the head of the chain. */
-  stop(): Promise<void>;
-};
+export type LinkTask = ReturnType<typeof startLinkTask>;
 
 export type LinkTaskOptions = {
   readonly pool: Pool;
@@ -34,7 +29,7 @@ const HEAD_MESSAGE = 'head of the audit chain';
  * Saves the head of the chain after linking, and at least once a minute. Logs the head on start, once a day
  * and on stop: an auditor compares the log with the chain to find out whether the chain was truncated.
  */
-export function startLinkTask({ pool, link, headMonitor, logger, task }: LinkTaskOptions): LinkTask {
+export function startLinkTask({ pool, link, headMonitor, logger, task }: LinkTaskOptions) {
   let checkedAt = Number.NEGATIVE_INFINITY;
   let loggedAt = Number.NEGATIVE_INFINITY;
   let stopped: ChainStopped | undefined;
@@ -78,10 +73,12 @@ export function startLinkTask({ pool, link, headMonitor, logger, task }: LinkTas
   });
 
   return {
-    get stopped() {
+    /** Why entries cannot be linked; undefined if they can. */
+    get stopped(): ChainStopped | undefined {
       return stopped;
     },
-    async stop() {
+    /** Links the remaining entries and logs the head of the chain. */
+    async stop(): Promise<void> {
       await repeated.stop();
       try {
         await link();

@@ -1,5 +1,6 @@
 // Lists the entries of the audit log.
 import type { FilterQuery } from '@mikro-orm/postgresql';
+import type { ListAuditEntriesRequest } from '../../gen/hub/access/v1/audit_service_pb.ts';
 import { parseId } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
 import {
@@ -12,13 +13,8 @@ import {
 } from '../storage/sql/page.ts';
 import { type ActorKind, type AuditEntry, AuditEntrySchema } from './entities.ts';
 
-export type AuditFilter = {
-  readonly subject: string | undefined;
-  readonly actor: string | undefined;
-  /** `tok_…` */
-  readonly actorTokenId: string | undefined;
+export type AuditFilter = Pick<ListAuditEntriesRequest, 'subject' | 'actor' | 'actorTokenId' | 'action'> & {
   readonly actorKind: ActorKind | undefined;
-  readonly action: string | undefined;
   /** Inclusive. */
   readonly since: Date | undefined;
   /** Exclusive. */

@@ -4,11 +4,8 @@ import { AuditService } from '../../gen/hub/access/v1/audit_service_pb.ts';
 import type { Metrics } from '../../lib/metrics/metrics.ts';
 import type { Task } from '../../lib/metrics/tasks.ts';
 import type { Clock } from '../clock.ts';
-import type { PruneGuard } from '../retention/prune.ts';
-import { type ServiceEntry, serve } from '../service-implementation.ts';
+import { serve } from '../service-implementation.ts';
 import type { Database } from '../storage/database.ts';
-import type { Figures } from '../storage/database-metrics.ts';
-import type { SealedColumn } from '../storage/secrets/reseal.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
 import { createAuditService } from './audit-service.ts';
 import { beginFirstChain } from './begin-chain.ts';
@@ -35,21 +32,11 @@ export type AuditModuleOptions = {
   readonly task: Task;
 };
 
-export type AuditModule = {
-  readonly services: readonly ServiceEntry[];
-  /** The sealed key of the chain, to re-seal when the master key is rotated. */
-  readonly secrets: readonly SealedColumn[];
-  readonly pruneGuard: PruneGuard;
-  readonly figures: Figures;
-  /** Links the remaining entries. Close it after the modules that record changes. */
-  close(): Promise<void>;
-};
-
 /**
  * Create it before anything is recorded in a new database. If the key or head of the chain is missing, the
  * hub still serves; new entries wait for their links until an admin begins a new chain.
  */
-export async function createAuditModule(options: AuditModuleOptions): Promise<AuditModule> {
+export async function createAuditModule(options: AuditModuleOptions) {
   const { db, sealer, openEntries, headFile, clock, logger, metrics, task } = options;
   const { pool } = db;
   const chain = { pool, sealer, clock };
@@ -82,6 +69,7 @@ export async function createAuditModule(options: AuditModuleOptions): Promise<Au
     secrets: [AUDIT_KEY],
     pruneGuard: createAuditPruneGuard(chain, link),
     figures: auditMetrics,
-    close: () => linkTask.stop(),
+    /** Links the remaining entries. Close it after the modules that record changes. */
+    close: (): Promise<void> => linkTask.stop(),
   };
 }

@@ -1,4 +1,5 @@
 // Records changes in the audit log: one row per change, in the transaction of the change.
+import { isDeepStrictEqual } from 'node:util';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { ClientBase, Pool, QueryConfig } from 'pg';
 import type { Actor } from '../access/caller.ts';
@@ -20,6 +21,14 @@ export type Change = {
   /** Further context; never a secret. */
   readonly detail?: Facts;
 };
+
+/** The members that differ, before and after a change. Undefined if all are equal. */
+export function changedMembers(before: Facts, after: Facts): { before: Facts; after: Facts } | undefined {
+  const names = Object.keys(before).filter((name) => !isDeepStrictEqual(before[name], after[name]));
+  if (names.length === 0) return undefined;
+  const pick = (facts: Facts) => Object.fromEntries(names.map((name) => [name, facts[name]]));
+  return { before: pick(before), after: pick(after) };
+}
 
 /** Adds a row to the ORM's unit of work, so that the change and its record are committed together. */
 export function recordChange(em: EntityManager, actor: Actor, at: Date, change: Change): void {

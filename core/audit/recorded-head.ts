@@ -5,10 +5,8 @@
 // only an old row can be put back; head-file.ts protects against that. The row exists from the start of the
 // chain. Without it nothing is linked: otherwise, deleting the chain would make the hub start a clean one
 // over the remaining log.
-import { createHmac, timingSafeEqual } from 'node:crypto';
-import canonicalize from 'canonicalize';
 import type { ClientBase, Pool, PoolClient } from 'pg';
-import { type ChainHead, readHead } from './chain.ts';
+import { type ChainHead, isMacOf, macOf, readHead } from './chain.ts';
 import type { ChainKey } from './chain-key.ts';
 import { ChainStopped } from './chain-stopped.ts';
 
@@ -20,9 +18,7 @@ export async function requireRecordedHead(db: Pool | ClientBase, key: ChainKey):
   const [row] = rows;
   if (row !== undefined) {
     const head = { seq: Number(row.seq), hash: row.hash };
-    const expected = computeMac(key, head);
-    const isGenuine = row.mac.length === expected.length && timingSafeEqual(row.mac, expected);
-    if (isGenuine && row.keyId === key.id) return head;
+    if (isMacOf(key, signedForm(head), row.mac) && row.keyId === key.id) return head;
   }
   throw new ChainStopped(
     'head_altered',
@@ -47,12 +43,10 @@ export async function writeHead(client: PoolClient, key: ChainKey, head: ChainHe
     `insert into audit_head (id, seq, hash, mac, key_id) values (1, $1, decode($2, 'hex'), $3, $4)
      on conflict (id) do update
      set seq = excluded.seq, hash = excluded.hash, mac = excluded.mac, key_id = excluded.key_id`,
-    [head.seq, head.hash, computeMac(key, head), key.id],
+    [head.seq, head.hash, macOf(key, signedForm(head)), key.id],
   );
 }
 
-function computeMac({ secret }: ChainKey, { seq, hash }: ChainHead): Buffer {
-  return createHmac('sha256', secret)
-    .update(canonicalize({ hash, headSeq: seq }) ?? '')
-    .digest();
+function signedForm({ seq, hash }: ChainHead): object {
+  return { hash, headSeq: seq };
 }

@@ -142,6 +142,10 @@ export function updateMaskInvalid(message: string): HubError {
   return new HubError('update_mask_invalid', message, { field: 'updateMask' });
 }
 
+export function offerInvalid(field: string, message: string): HubError {
+  return new HubError('offer_invalid', message, { field });
+}
+
 /** The error for a hub that cannot keep up with its requests. */
 export function overloaded(): HubError {
   return new HubError('overloaded', 'the hub is overloaded; try again in a few seconds');

@@ -1,4 +1,4 @@
-// Repeats a background task until the hub stops.
+// Repeats background tasks until the hub stops.
 import type { Logger } from 'pino';
 import type { Task } from '../lib/metrics/tasks.ts';
 
@@ -8,7 +8,7 @@ export type RepeatedTaskOptions = {
   readonly pass: () => Promise<void>;
   readonly task: Task;
   readonly logger: Logger;
-  /** Logged for the first of several failures in a row. */
+  /** `repeatTask` logs it for the first of several failures in a row. */
   readonly failureMessage: string;
 };
 
@@ -43,6 +43,42 @@ export function repeatTask({ everyMs, pass, task, logger, failureMessage }: Repe
       stopped = true;
       clearTimeout(timer);
       await running;
+    },
+  };
+}
+
+export type WokenTaskOptions = Omit<RepeatedTaskOptions, 'everyMs'> & { readonly everyMs: number };
+
+/**
+ * Starts the first pass at once, and the next one after `everyMs` or when it is woken. Logs each failure.
+ * `stop` waits for the current pass.
+ */
+export function repeatWhenWoken({ everyMs, pass, task, logger, failureMessage }: WokenTaskOptions) {
+  let stopped = false;
+  let wake = (): void => {};
+  const run = async (): Promise<void> => {
+    while (!stopped) {
+      const woken = Promise.withResolvers<void>();
+      wake = woken.resolve;
+      try {
+        await pass();
+        task.succeeded();
+      } catch (error) {
+        task.failed();
+        logger.warn({ err: error }, failureMessage);
+      }
+      const timer = setTimeout(wake, everyMs);
+      if (!stopped) await woken.promise;
+      clearTimeout(timer);
+    }
+  };
+  const loop = run();
+  return {
+    wake: (): void => wake(),
+    async stop(): Promise<void> {
+      stopped = true;
+      wake();
+      await loop;
     },
   };
 }

@@ -5,6 +5,7 @@ import type {
   EventService,
   EndpointSettings as SettingsMessage,
 } from '../../gen/hub/event/v1/event_service_pb.ts';
+import { DELIVERY_STATES, nameOf } from '../../lib/presentation/enum-names.ts';
 import { actorOf, scopeOf } from '../access/caller.ts';
 import type { Clock } from '../clock.ts';
 import type { createDeliveries } from './delivery/delivery-admin.ts';
@@ -12,13 +13,7 @@ import type { EndpointSettings } from './endpoint/check-settings.ts';
 import type { Endpoints } from './endpoint/endpoint-admin.ts';
 import type { ReadScopeNames } from './endpoint/scope-names.ts';
 import type { Endpoint } from './entities.ts';
-import {
-  deliveryStateFromProto,
-  deliveryToProto,
-  endpointToProto,
-  eventToProto,
-  testToProto,
-} from './messages.ts';
+import { deliveryToProto, endpointToProto, eventToProto, testToProto } from './messages.ts';
 import type { Events } from './stream/events.ts';
 import type { WatchEvents } from './stream/watch-events.ts';
 
@@ -92,12 +87,9 @@ export function createEventService(options: EventServiceOptions): ServiceImpl<ty
       return { event: eventToProto(shown), deliveries: found.map(deliveryToProto) };
     },
 
-    async listDeliveries({ endpointId, state, ...request }) {
-      const { items, nextPageToken } = await deliveries.list(
-        endpointId,
-        deliveryStateFromProto(state),
-        request,
-      );
+    async listDeliveries(request) {
+      const state = nameOf(DELIVERY_STATES, request.state);
+      const { items, nextPageToken } = await deliveries.list(request.endpointId, state, request);
       return { deliveries: items.map(deliveryToProto), nextPageToken };
     },
 

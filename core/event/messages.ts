@@ -1,16 +1,13 @@
 // Converts between the event module's types and its protobuf messages.
 import type { JsonObject, MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import {
-  type DeliverySchema,
-  DeliveryState,
-  type EndpointSchema,
-  type EventSchema,
-} from '../../gen/hub/event/v1/event_pb.ts';
+import type { DeliverySchema, EndpointSchema, EventSchema } from '../../gen/hub/event/v1/event_pb.ts';
+import { DELIVERY_STATES } from '../../lib/presentation/enum-names.ts';
 import { formatId } from '../ids.ts';
+import { timestampsIn } from '../timestamp.ts';
 import { isAccepted } from './delivery/attempt.ts';
 import type { DeliveryWithType, TestedDelivery } from './delivery/delivery-admin.ts';
-import type { DeliveryStateName, Endpoint } from './entities.ts';
+import type { Endpoint } from './entities.ts';
 import type { EventWithData, StoredEvent } from './stream/events.ts';
 import { kindOf, OBJECT_KINDS } from './types.ts';
 
@@ -29,14 +26,11 @@ export function eventToProto(event: StoredEvent | EventWithData): MessageInitSha
   };
 }
 
-/** Names of the apps and slots of endpoints, by UUID. */
-export type ScopeNames = ReadonlyMap<string, string>;
-
+/** @param names names of the apps and slots of endpoints, by UUID */
 export function endpointToProto(
   endpoint: Endpoint,
-  names: ScopeNames,
+  names: ReadonlyMap<string, string>,
 ): MessageInitShape<typeof EndpointSchema> {
-  const { disabledAt, failingSince, previousSecretUntil } = endpoint;
   const nameOf = (id: string): string => names.get(id) ?? '';
   return {
     endpointId: formatId('whe', endpoint.id),
@@ -46,30 +40,19 @@ export function endpointToProto(
     slots: endpoint.slotIds.map(nameOf),
     includeKeys: endpoint.includeKeys,
     description: endpoint.description,
-    createdAt: timestampFromDate(endpoint.createdAt),
-    ...(disabledAt && { disabledAt: timestampFromDate(disabledAt) }),
     disabledReason: endpoint.disabledReason ?? '',
-    ...(failingSince && { failingSince: timestampFromDate(failingSince) }),
-    ...(previousSecretUntil && { previousSecretUntil: timestampFromDate(previousSecretUntil) }),
+    ...timestampsIn(endpoint, 'createdAt', 'disabledAt', 'failingSince', 'previousSecretUntil'),
   };
 }
 
-const STATES: Readonly<Record<DeliveryStateName, DeliveryState>> = {
-  pending: DeliveryState.PENDING,
-  delivered: DeliveryState.DELIVERED,
-  failed: DeliveryState.FAILED,
-};
-
 export function deliveryToProto(delivery: DeliveryWithType): MessageInitShape<typeof DeliverySchema> {
-  const { nextAttemptAt, lastAttemptAt } = delivery;
   return {
     endpointId: formatId('whe', delivery.endpoint.id),
     eventId: formatId('evt', delivery.eventId),
     type: delivery.type,
-    state: STATES[delivery.state],
+    state: DELIVERY_STATES[delivery.state],
     attempts: delivery.attempts,
-    ...(nextAttemptAt && { nextAttemptAt: timestampFromDate(nextAttemptAt) }),
-    ...(lastAttemptAt && { lastAttemptAt: timestampFromDate(lastAttemptAt) }),
+    ...timestampsIn(delivery, 'nextAttemptAt', 'lastAttemptAt'),
     responseStatus: delivery.responseStatus ?? 0,
     responseBody: delivery.responseBody ?? '',
     problem: delivery.problem ?? '',
@@ -83,7 +66,7 @@ export function testToProto(tested: TestedDelivery): MessageInitShape<typeof Del
     endpointId,
     eventId,
     type: 'endpoint.test',
-    state: isAccepted(result) ? DeliveryState.DELIVERED : DeliveryState.FAILED,
+    state: isAccepted(result) ? DELIVERY_STATES.delivered : DELIVERY_STATES.failed,
     attempts: 1,
     lastAttemptAt: timestampFromDate(at),
     durationMs: Math.round(durationMs),
@@ -91,18 +74,4 @@ export function testToProto(tested: TestedDelivery): MessageInitShape<typeof Del
       ? { responseStatus: result.status, responseBody: result.body }
       : { problem: result.problem }),
   };
-}
-
-/** UNSPECIFIED becomes undefined. */
-export function deliveryStateFromProto(state: DeliveryState): DeliveryStateName | undefined {
-  switch (state) {
-    case DeliveryState.PENDING:
-      return 'pending';
-    case DeliveryState.DELIVERED:
-      return 'delivered';
-    case DeliveryState.FAILED:
-      return 'failed';
-    default:
-      return undefined;
-  }
 }

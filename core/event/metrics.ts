@@ -1,14 +1,9 @@
 // The metrics of events and their deliveries.
 import type { Metrics } from '../../lib/metrics/metrics.ts';
 
-export type DeliveryResult = 'delivered' | 'failed';
+export type EventMetrics = ReturnType<typeof createEventMetrics>;
 
-export type EventMetrics = {
-  numbered(events: number): void;
-  attempted(result: DeliveryResult, seconds: number): void;
-};
-
-export function createEventMetrics(metrics: Metrics): EventMetrics {
+export function createEventMetrics(metrics: Metrics) {
   const numbered = metrics.counter({
     name: 'hub_events_total',
     help: 'Events that were recorded, once they are committed.',
@@ -25,8 +20,8 @@ export function createEventMetrics(metrics: Metrics): EventMetrics {
   });
   for (const result of ['delivered', 'failed']) attempts.labels(result).inc(0);
   return {
-    numbered: (events) => numbered.inc(events),
-    attempted(result, seconds) {
+    numbered: (events: number): void => numbered.inc(events),
+    attempted(result: 'delivered' | 'failed', seconds: number): void {
       attempts.labels(result).inc();
       durations.observe(seconds);
     },

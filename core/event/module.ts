@@ -5,12 +5,10 @@ import { EventService } from '../../gen/hub/event/v1/event_service_pb.ts';
 import type { Metrics } from '../../lib/metrics/metrics.ts';
 import type { createTasks } from '../../lib/metrics/tasks.ts';
 import type { Clock } from '../clock.ts';
-import type { ErasePersonalData } from '../customer/erase-customer.ts';
 import { formatId } from '../ids.ts';
-import { createSerialQueue, type SerialQueue } from '../serial-queue.ts';
-import { type ServiceEntry, serve } from '../service-implementation.ts';
+import { createSerialQueue } from '../serial-queue.ts';
+import { serve } from '../service-implementation.ts';
 import type { Database } from '../storage/database.ts';
-import type { Figures } from '../storage/database-metrics.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
 import { createAddressPolicy } from './delivery/address-policy.ts';
 import { createDeliveries } from './delivery/delivery-admin.ts';
@@ -46,16 +44,7 @@ export type EventModuleOptions = {
   readonly tasks: ReturnType<typeof createTasks>;
 };
 
-export type EventModule = {
-  readonly services: readonly ServiceEntry[];
-  readonly erasePersonalData: ErasePersonalData;
-  /** Runs transactions that take the lock `event_counter`. */
-  readonly counterQueue: SerialQueue;
-  readonly figures: Figures;
-  close(): Promise<void>;
-};
-
-export function createEventModule(options: EventModuleOptions): EventModule {
+export function createEventModule(options: EventModuleOptions) {
   const { db, sealer, clock, logger, tasks } = options;
   const { pool } = db;
   const metrics = createEventMetrics(options.metrics);
@@ -133,9 +122,10 @@ export function createEventModule(options: EventModuleOptions): EventModule {
   return {
     services: [serve(EventService, service)],
     erasePersonalData: eraseEvents,
+    /** Runs transactions that take the lock `event_counter`. */
     counterQueue,
     figures: eventTableMetrics,
-    async close() {
+    async close(): Promise<void> {
       await sequencer.stop();
       await dispatcher.stop();
     },

@@ -1,5 +1,6 @@
 // Lists mails, and sends them again.
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { ListMailsRequest } from '../../gen/hub/mail/v1/mail_service_pb.ts';
 import type { Actor } from '../access/caller.ts';
 import { recordChangeNow } from '../audit/record.ts';
 import type { Clock } from '../clock.ts';
@@ -14,11 +15,7 @@ import { inTransaction } from '../storage/sql/transaction.ts';
 import { type Mail, MailSchema, type MailStateName } from './entities.ts';
 import { newMessageId } from './queue/queue-mails.ts';
 
-export type MailFilter = {
-  /** Slug. */
-  readonly app: string | undefined;
-  /** `ord_…` or `chs_…` */
-  readonly order: string | undefined;
+export type MailFilter = Pick<ListMailsRequest, 'app' | 'order'> & {
   readonly state: MailStateName | undefined;
 };
 
@@ -63,6 +60,17 @@ export function createMails({ db, clock, domain, onDue }: MailsOptions) {
           { orderBy: { id: 'desc' }, limit, populate: ['app'] },
         ),
       );
+    },
+
+    /** The slug of the app of a mail; undefined for text that is no id of a mail. */
+    async appOf(mailId: string): Promise<string | undefined> {
+      const { rows } = await db.pool.query<{ owner: string }>({
+        name: 'app_of_mail',
+        // mail_pkey
+        text: 'select a.slug as owner from mail m join app a on a.id = m.app_id where m.id = $1',
+        values: [parseId('mal', mailId) ?? null],
+      });
+      return rows[0]?.owner;
     },
 
     /** Makes a mail due. @throws HubError `mail_unknown`, `mail_not_configured`, `customer_erased` */

@@ -1,17 +1,11 @@
 // MailService: lists mails, sends them again, and manages templates.
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { MailService } from '../../gen/hub/mail/v1/mail_service_pb.ts';
+import { MAIL_STATES, nameOf } from '../../lib/presentation/enum-names.ts';
 import { actorOf } from '../access/caller.ts';
 import { HubError } from '../errors.ts';
 import type { Templates } from './content/templates.ts';
-import type { Mails } from './mail-admin.ts';
-import {
-  mailKindFromProto,
-  mailStateFromProto,
-  mailToProto,
-  templateHeadToProto,
-  templateToProto,
-} from './messages.ts';
+import { mailKindFromProto, mailToProto, templateHeadToProto, templateToProto } from './messages.ts';
 import type { Previews } from './preview.ts';
 import type { createSendTest } from './test-mail.ts';
 
@@ -25,8 +19,8 @@ export type MailServiceOptions = {
 export function createMailService(options: MailServiceOptions): ServiceImpl<typeof MailService> {
   const { mails, templates, previews, sendTest } = options;
   return {
-    async listMails({ app, order, state, ...request }) {
-      const filter = { app, order, state: mailStateFromProto(state) };
+    async listMails(request) {
+      const filter = { ...request, state: nameOf(MAIL_STATES, request.state) };
       const { items, nextPageToken } = await mails.list(filter, request);
       return { mails: items.map(mailToProto), nextPageToken };
     },
@@ -41,13 +35,8 @@ export function createMailService(options: MailServiceOptions): ServiceImpl<type
 
     async previewMail({ order, app, kind, language }) {
       if ((order === undefined) === (app === undefined)) {
-        throw new HubError(
-          'mail_preview_invalid',
-          'give either the order, or the app for a mail of sample data',
-          {
-            field: 'order',
-          },
-        );
+        const message = 'give either the order, or the app for a mail of sample data';
+        throw new HubError('mail_preview_invalid', message, { field: 'order' });
       }
       const preview =
         order === undefined

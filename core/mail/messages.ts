@@ -1,25 +1,19 @@
 // Converts between mails and their messages.
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type { MailKind, MailSchema, MailState, MailTemplateSchema } from '../../gen/hub/mail/v1/mail_pb.ts';
+import type { MailKind, MailSchema, MailTemplateSchema } from '../../gen/hub/mail/v1/mail_pb.ts';
 import { MAIL_KINDS, MAIL_STATES, nameOf } from '../../lib/presentation/enum-names.ts';
 import { formatId } from '../ids.ts';
 import type { App } from '../license/entities.ts';
+import { timestampsIn } from '../timestamp.ts';
 import type { EffectiveTemplate } from './content/templates.ts';
-import type { Mail, MailKindName, MailStateName } from './entities.ts';
+import type { Mail, MailKindName } from './entities.ts';
 
 /** UNSPECIFIED becomes `license`. */
 export function mailKindFromProto(kind: MailKind): MailKindName {
   return nameOf(MAIL_KINDS, kind) ?? 'license';
 }
 
-/** UNSPECIFIED becomes undefined. */
-export function mailStateFromProto(state: MailState): MailStateName | undefined {
-  return nameOf(MAIL_STATES, state);
-}
-
 export function mailToProto(mail: Mail): MessageInitShape<typeof MailSchema> {
-  const { nextAttemptAt, lastAttemptAt, sentAt } = mail;
   return {
     mailId: formatId('mal', mail.id),
     orderId: formatId('ord', mail.order.id),
@@ -28,12 +22,9 @@ export function mailToProto(mail: Mail): MessageInitShape<typeof MailSchema> {
     language: mail.language,
     state: MAIL_STATES[mail.state],
     attempts: mail.attempts,
-    ...(nextAttemptAt && { nextAttemptAt: timestampFromDate(nextAttemptAt) }),
-    ...(lastAttemptAt && { lastAttemptAt: timestampFromDate(lastAttemptAt) }),
     problem: mail.problem,
     smtpResponse: mail.smtpResponse,
-    createdAt: timestampFromDate(mail.createdAt),
-    ...(sentAt && { sentAt: timestampFromDate(sentAt) }),
+    ...timestampsIn(mail, 'createdAt', 'nextAttemptAt', 'lastAttemptAt', 'sentAt'),
     messageId: mail.messageId,
   };
 }
@@ -51,7 +42,7 @@ export function templateToProto(
     subject,
     text,
     html,
-    ...(updatedAt && { updatedAt: timestampFromDate(updatedAt) }),
+    ...timestampsIn(template, 'updatedAt'),
     builtIn: updatedAt === null,
   };
 }

@@ -2,19 +2,16 @@
 import type { Metrics } from '../../lib/metrics/metrics.ts';
 import type { Figures } from '../storage/database-metrics.ts';
 
-/** `deferred`: not sent, and tried again. */
-export type MailAttempt = 'sent' | 'deferred' | 'failed';
+export type MailMetrics = ReturnType<typeof createMailMetrics>;
 
-export type MailMetrics = { attempted(result: MailAttempt): void };
-
-export function createMailMetrics(metrics: Metrics): MailMetrics {
+export function createMailMetrics(metrics: Metrics) {
   const attempts = metrics.counter({
     name: 'hub_mail_attempts_total',
     help: 'Attempts to send a mail, by result: sent, deferred (the hub tries again) or failed.',
     labelNames: ['result'],
   });
   for (const result of ['sent', 'deferred', 'failed']) attempts.labels(result).inc(0);
-  return { attempted: (result) => attempts.labels(result).inc() };
+  return { attempted: (result: 'sent' | 'deferred' | 'failed'): void => attempts.labels(result).inc() };
 }
 
 const QUEUED = 'hub_mails_queued';

@@ -3,14 +3,11 @@ import type { Logger } from 'pino';
 import { MailService } from '../../gen/hub/mail/v1/mail_service_pb.ts';
 import type { Metrics } from '../../lib/metrics/metrics.ts';
 import type { createTasks } from '../../lib/metrics/tasks.ts';
-import type { FindOwner } from '../access/scope.ts';
 import type { Clock } from '../clock.ts';
 import type { KeySecrets } from '../license/keys/open-key-secrets.ts';
-import type { QueueMails } from '../order/fulfillment/grant-purchases.ts';
 import { createReadIssuedKeys } from '../order/orders/issued-keys.ts';
-import { type ServiceEntry, serve } from '../service-implementation.ts';
+import { serve } from '../service-implementation.ts';
 import type { Database } from '../storage/database.ts';
-import type { Figures } from '../storage/database-metrics.ts';
 import { createCompose } from './content/compose-mail.ts';
 import { createTemplates } from './content/templates.ts';
 import { createMails } from './mail-admin.ts';
@@ -18,8 +15,7 @@ import { createMailService } from './mail-service.ts';
 import { createMailMetrics, mailTableMetrics } from './metrics.ts';
 import { createPreviews } from './preview.ts';
 import { createQueueMails } from './queue/queue-mails.ts';
-import { type Sender, startSender } from './queue/sender.ts';
-import { createFindMailOwner } from './scope-lookup.ts';
+import { startSender } from './queue/sender.ts';
 import { createMailer, type MailConfig } from './sending/mailer.ts';
 import { createSendTest } from './test-mail.ts';
 
@@ -36,44 +32,28 @@ export type MailModuleOptions = {
   readonly ending: AbortSignal;
 };
 
-export type MailModule = {
-  readonly services: readonly ServiceEntry[];
-  readonly findOwner: Pick<FindOwner, 'mail'>;
-  readonly figures: Figures;
-  /** For fulfillment; undefined if the hub sends no mail. */
-  readonly queueMails: QueueMails | undefined;
-  /** Waits for the mails in progress. */
-  close(): Promise<void>;
-};
-
-export function createMailModule(options: MailModuleOptions): MailModule {
+export function createMailModule(options: MailModuleOptions) {
   const { config, db, clock, logger, tasks } = options;
   const compose = createCompose({ db, readIssuedKeys: createReadIssuedKeys(db, options.keySecrets) });
   const metrics = createMailMetrics(options.metrics);
   const mailer = config && createMailer({ config, signal: options.ending });
-  const sender: Sender | undefined =
-    mailer &&
-    startSender({
-      pool: db.pool,
-      mailer,
-      compose,
-      clock,
-      logger,
-      task: tasks.of('mails'),
-      metrics,
-    });
+  const sending = { pool: db.pool, compose, clock, logger, metrics };
+  const sender = mailer && startSender({ ...sending, mailer, task: tasks.of('mails') });
   const previews = createPreviews({ db, compose });
+  const mails = createMails({ db, clock, domain: mailer?.domain, onDue: () => sender?.wake() });
   const service = createMailService({
-    mails: createMails({ db, clock, domain: mailer?.domain, onDue: () => sender?.wake() }),
+    mails,
     templates: createTemplates({ db, clock }),
     previews,
     sendTest: createSendTest({ db, clock, previews, mailer }),
   });
   return {
     services: [serve(MailService, service)],
-    findOwner: createFindMailOwner(db.pool),
+    findOwner: { mail: mails.appOf },
     figures: mailTableMetrics,
+    /** For fulfillment; undefined if the hub sends no mail. */
     queueMails: mailer && createQueueMails(mailer.domain),
-    close: async () => sender?.stop(),
+    /** Waits for the mails in progress. */
+    close: async (): Promise<void> => sender?.stop(),
   };
 }

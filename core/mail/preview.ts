@@ -37,7 +37,7 @@ export function createPreviews({ db, compose }: { readonly db: Database; readonl
     async ofOrder(order: string, language: string): Promise<Preview> {
       const chosen = language === '' ? undefined : parseLanguage(language);
       const { id, app } = await findOrder(db.pool, order);
-      const composed = await compose(id, { language: chosen });
+      const composed = await compose(id, chosen);
       if ('problem' in composed) {
         throw new HubError('mail_not_renderable', `there is no mail to preview: ${composed.problem}`, {
           field: 'order',

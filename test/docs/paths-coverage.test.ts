@@ -20,7 +20,8 @@ const WARM_UP = 3;
 /** On a busy machine, background work may run during many requests, but hardly during all of them. */
 const MEASURED = 60;
 /** Work that an event and an entry of the audit log may cause at once, and the simulated provider with its tests. */
-const BESIDE = /^(cli|gen|test|lib\/(metrics|presentation)|core\/(event\/(?!outbox)|audit\/(?!record)))\b/;
+const BESIDE =
+  /^(cli|gen|test|lib\/(metrics|presentation)|core\/(event\/(?!outbox)|audit\/(?!record)|repeated-task))\b/;
 
 /** The files of the page, without those that only sell licenses. */
 function listedFiles(page: string): string[] {

@@ -11,19 +11,7 @@ import { createResolveName, type ResolveName } from './resolve-name.ts';
 
 export type Scheme = 'https:' | 'http:';
 
-export type AddressPolicy = {
-  /**
-   * Returns why the URL of an endpoint is refused, such as `must not contain a fragment`; undefined if it is
-   * allowed. Does not resolve the name.
-   */
-  checkUrl(url: string): string | undefined;
-  /** Returns why an IP address is refused, such as `is not a public address`; undefined if it is allowed. */
-  checkAddress(address: string, scheme: Scheme): string | undefined;
-  /**
-   * The `lookup` function for connections by each scheme. Fails with AddressRefused if an address is refused.
-   */
-  readonly lookups: Readonly<Record<Scheme, LookupFunction>>;
-};
+export type AddressPolicy = ReturnType<typeof createAddressPolicy>;
 
 /** The policy refuses the address. The message contains the host, but not its addresses. */
 export class AddressRefused extends Error {
@@ -46,10 +34,11 @@ const LOCALHOST = /^(.+\.)?localhost$/i;
 export function createAddressPolicy(
   allowed: readonly string[],
   { resolver }: { readonly resolver?: Resolver } = {},
-): AddressPolicy {
+) {
   const isAllowed = createIsAllowed(allowed);
   const resolveName = createResolveName(resolver);
 
+  /** Why an IP address is refused, such as `is not a public address`; undefined if it is allowed. */
   const checkAddress = (text: string, scheme: Scheme): string | undefined => {
     const address = withoutMapping(parseAddress(text));
     if (isAllowed(address)) return undefined;
@@ -68,11 +57,16 @@ export function createAddressPolicy(
 
   return {
     checkAddress,
+    /** The `lookup` functions for connections. They fail with AddressRefused if an address is refused. */
     lookups: {
       'https:': createLookup(resolveName, (name, addresses) => choose(name, addresses, 'https:')),
       'http:': createLookup(resolveName, (name, addresses) => choose(name, addresses, 'http:')),
     },
-    checkUrl(url) {
+    /**
+     * Why the URL of an endpoint is refused, such as `must not contain a fragment`; undefined if it is
+     * allowed. Does not resolve the name.
+     */
+    checkUrl(url: string): string | undefined {
       const parsed = URL.parse(url);
       if (parsed === null || /[\s\p{Cc}]/u.test(url)) return 'must be a URL such as https://example.com/hook';
       const { protocol } = parsed;

@@ -1,6 +1,7 @@
 // The queue of deliveries: claims those that are due, and records their results.
 import type { Pool } from 'pg';
 import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
+import { columns } from '../../storage/sql/transaction.ts';
 
 export type ClaimedDelivery = {
   readonly eventId: string;
@@ -70,11 +71,7 @@ type DueRow = Omit<DueEndpoint, 'previousSecretUntil' | 'failingSince'> & {
 };
 
 function toDueEndpoint({ previousUntilMs, failingSinceMs, ...row }: DueRow): DueEndpoint {
-  return {
-    ...row,
-    previousSecretUntil: dateOf(previousUntilMs),
-    failingSince: dateOf(failingSinceMs),
-  };
+  return { ...row, previousSecretUntil: dateOf(previousUntilMs), failingSince: dateOf(failingSinceMs) };
 }
 
 /** Claims up to `limit` due deliveries of an endpoint, the longest overdue first. */
@@ -163,16 +160,10 @@ export async function finishDeliveries(pool: Pool, finished: readonly FinishedDe
            set failing_since = case when not c.succeeds then c.at end
            from changed c where e.id = c.id`,
     values: [
-      finished.map(({ eventId }) => eventId),
-      finished.map(({ endpointId }) => endpointId),
-      finished.map(({ state }) => state),
-      finished.map(({ at }) => at),
-      finished.map(({ nextAttemptAt }) => nextAttemptAt ?? null),
-      finished.map(({ status }) => status ?? null),
-      finished.map(({ body }) => body ?? null),
-      finished.map(({ problem }) => problem ?? null),
+      ...columns(finished, 'eventId', 'endpointId', 'state', 'at', 'nextAttemptAt'),
+      ...columns(finished, 'status', 'body', 'problem'),
       finished.map(({ durationMs }) => Math.round(durationMs)),
-      finished.map(({ claimedUntil }) => claimedUntil),
+      ...columns(finished, 'claimedUntil'),
     ],
   });
 }
@@ -193,11 +184,7 @@ export async function areHeld(pool: Pool, claims: readonly ClaimedDelivery[]): P
              where event_id = t.event_id and endpoint_id = t.endpoint_id and state = 'pending'
                and next_attempt_at = t.claimed_until offset 0) d on true
            order by t.place`,
-    values: [
-      claims.map(({ eventId }) => eventId),
-      claims.map(({ endpointId }) => endpointId),
-      claims.map(({ claimedUntil }) => claimedUntil),
-    ],
+    values: columns(claims, 'eventId', 'endpointId', 'claimedUntil'),
   });
   return rows.map(({ held }) => held);
 }
@@ -216,11 +203,6 @@ export async function releaseClaims(
            from unnest($1::uuid[], $2::uuid[], $4::timestamptz[]) as t (event_id, endpoint_id, claimed_until)
            where d.event_id = t.event_id and d.endpoint_id = t.endpoint_id and d.event_id = any($1)
              and d.state = 'pending' and d.next_attempt_at = t.claimed_until`,
-    values: [
-      claims.map(({ eventId }) => eventId),
-      claims.map(({ endpointId }) => endpointId),
-      now,
-      claims.map(({ claimedUntil }) => claimedUntil),
-    ],
+    values: [...columns(claims, 'eventId', 'endpointId'), now, ...columns(claims, 'claimedUntil')],
   });
 }

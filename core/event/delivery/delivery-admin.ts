@@ -41,15 +41,8 @@ export type DeliveryWithType = Delivery & { readonly type: string };
 /** A hub has at most 100 endpoints, and an event has one delivery to each. */
 const MAX_DELIVERIES = 100;
 
-export function createDeliveries({
-  db,
-  events,
-  sender,
-  secrets,
-  showEndpoint,
-  onDue,
-  clock,
-}: DeliveriesOptions) {
+export function createDeliveries(options: DeliveriesOptions) {
+  const { db, events, sender, secrets, showEndpoint, onDue, clock } = options;
   return {
     /** Lists the deliveries of an event. @param eventId UUID */
     async listOfEvent(eventId: string, type: string): Promise<DeliveryWithType[]> {
@@ -77,14 +70,10 @@ export function createDeliveries({
         );
         return { found: found.map((delivery) => ({ id: delivery.eventId, delivery })), end };
       });
-      const types = await typesOfEvents(
-        em,
-        page.items.map(({ id }) => id),
-      );
-      return {
-        ...page,
-        items: page.items.map(({ id, delivery }) => ({ ...delivery, type: types.get(id) ?? '' })),
-      };
+      const eventIds = page.items.map(({ id }) => id);
+      const types = await typesOfEvents(em, eventIds);
+      const items = page.items.map(({ id, delivery }) => ({ ...delivery, type: types.get(id) ?? '' }));
+      return { ...page, items };
     },
 
     /**

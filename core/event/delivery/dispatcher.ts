@@ -3,6 +3,7 @@
 import type { Logger } from 'pino';
 import type { Task } from '../../../lib/metrics/tasks.ts';
 import { formatId } from '../../ids.ts';
+import { repeatWhenWoken } from '../../repeated-task.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
 import {
   areHeld,
@@ -21,21 +22,13 @@ export type DispatcherOptions = Omit<DeliverOptions, 'finish' | 'isHeld' | 'isSt
   readonly task: Task;
 };
 
-export type Dispatcher = {
-  /** Looks for due deliveries at once. */
-  wake(): void;
-  /** Aborts attempts in progress. They do not count as failures. */
-  stop(): Promise<void>;
-};
-
 const EVERY_MS = 1_000;
 
-export function startDispatcher(options: DispatcherOptions): Dispatcher {
+export function startDispatcher(options: DispatcherOptions) {
   const { pool, clock, logger, task } = options;
   const endpoints = new Set<string>();
   const running = new Set<Promise<void>>();
   let stopped = false;
-  let wake = (): void => {};
   const finish = createBatcher<FinishedDelivery, void>({
     maxSize: 128,
     maxInFlight: 2,
@@ -61,36 +54,29 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       .then((more) => {
         endpoints.delete(endpoint.id);
         running.delete(delivering);
-        if (more) wake();
+        if (more) repeated.wake();
       });
     running.add(delivering);
   };
 
-  const run = async (): Promise<void> => {
-    while (!stopped) {
-      const woken = Promise.withResolvers<void>();
-      wake = woken.resolve;
-      try {
-        const due = await findDueEndpoints(pool, clock());
-        for (const endpoint of due) if (!endpoints.has(endpoint.id)) start(endpoint);
-        task.succeeded();
-      } catch (error) {
-        task.failed();
-        logger.warn({ err: error }, 'cannot read the due deliveries');
-      }
-      const timer = setTimeout(wake, EVERY_MS);
-      if (!stopped) await woken.promise;
-      clearTimeout(timer);
-    }
-  };
-  const loop = run();
+  const repeated = repeatWhenWoken({
+    everyMs: EVERY_MS,
+    async pass() {
+      const due = await findDueEndpoints(pool, clock());
+      for (const endpoint of due) if (!endpoints.has(endpoint.id)) start(endpoint);
+    },
+    task,
+    logger,
+    failureMessage: 'cannot read the due deliveries',
+  });
 
   return {
-    wake: () => wake(),
-    async stop() {
+    /** Looks for due deliveries at once. */
+    wake: repeated.wake,
+    /** Aborts attempts in progress. They do not count as failures. */
+    async stop(): Promise<void> {
       stopped = true;
-      wake();
-      await loop;
+      await repeated.stop();
       options.abortAttempts.abort();
       await Promise.all(running);
       await options.sender.close();

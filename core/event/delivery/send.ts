@@ -34,12 +34,7 @@ export type SendResult =
   /** The policy refuses the URL or an address of its host. Nothing was sent. */
   | { readonly kind: 'refused'; readonly problem: string };
 
-export type WebhookSender = {
-  /** Sends one request, and never rejects. */
-  send(webhook: Webhook): Promise<SendResult>;
-  /** Waits for the exchanges in progress and accepts no new ones. */
-  close(): Promise<void>;
-};
+export type WebhookSender = ReturnType<typeof createWebhookSender>;
 
 export type WebhookSenderOptions = {
   readonly policy: AddressPolicy;
@@ -62,7 +57,7 @@ const REASONS = {
   UND_ERR_DESTROYED: 'the hub is stopping',
 };
 
-export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
+export function createWebhookSender(options: WebhookSenderOptions) {
   const { policy, timeoutMs = TIMEOUT_MS, signal: hubSignal, clock = systemClock } = options;
   let agent: Promise<Agent> | undefined;
   let closing: Promise<void> | undefined;
@@ -91,7 +86,8 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
   };
 
   return {
-    async send(webhook) {
+    /** Sends one request, and never rejects. */
+    async send(webhook: Webhook): Promise<SendResult> {
       // The URL was checked when the endpoint was created, but the allowed networks may have changed since.
       const fault = policy.checkUrl(webhook.url);
       if (fault !== undefined) return { kind: 'refused', problem: `the URL ${fault}` };
@@ -106,7 +102,8 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
         return { kind: 'failed', problem: `no answer from ${host}: ${reason}` };
       }
     },
-    close() {
+    /** Waits for the exchanges in progress and accepts no new ones. */
+    close(): Promise<void> {
       closing ??= (async () => (await agent)?.close())();
       return closing;
     },

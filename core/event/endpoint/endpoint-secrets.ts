@@ -11,12 +11,7 @@ type Sealed = Pick<Endpoint, 'id'> & {
   readonly previousSecretUntil?: Date | null | undefined;
 };
 
-export type EndpointSecrets = {
-  /** Returns a new secret, `whsec_…`, and its sealed form. */
-  create(endpointId: string): { readonly secret: Secret<string>; readonly sealed: Buffer };
-  /** The secrets to sign with: the current one, and the previous one while it is kept. */
-  open(endpoint: Sealed, now: Date): readonly Secret<string>[];
-};
+export type EndpointSecrets = ReturnType<typeof createEndpointSecrets>;
 
 /** The context of sealing: a secret of one endpoint cannot be opened as that of another. @param id UUID */
 export const sealedFor = (id: string): string => `event_endpoint:${id}`;
@@ -26,13 +21,16 @@ export const ENDPOINT_SECRETS: readonly SealedColumn[] = ['sealed_secret', 'seal
   (sealedColumn) => ({ table: 'event_endpoint', idColumn: 'id', sealedColumn, about: sealedFor }),
 );
 
-export function createEndpointSecrets(sealer: Sealer): EndpointSecrets {
+export function createEndpointSecrets(sealer: Sealer) {
   return {
-    create(endpointId) {
+    /** Returns a new secret, `whsec_…`, and its sealed form. */
+    create(endpointId: string) {
       const secret = createWebhookSecret();
       return { secret, sealed: sealer.seal(Buffer.from(secret.reveal()), sealedFor(endpointId)) };
     },
-    open({ id, sealedSecret, sealedPreviousSecret, previousSecretUntil }, now) {
+    /** The secrets to sign with: the current one, and the previous one while it is kept. */
+    open(endpoint: Sealed, now: Date): readonly Secret<string>[] {
+      const { id, sealedSecret, sealedPreviousSecret, previousSecretUntil } = endpoint;
       const isKept = previousSecretUntil && previousSecretUntil > now;
       const sealed = [sealedSecret, isKept ? sealedPreviousSecret : null].filter((value) => value != null);
       return sealed.map((value) => new Secret(sealer.open(value, sealedFor(id)).toString()));

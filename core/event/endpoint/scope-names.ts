@@ -2,13 +2,13 @@
 import type { Pool } from 'pg';
 import type { Endpoint } from '../entities.ts';
 
-/** Names by UUID. */
-export type ReadScopeNames = (
-  endpoints: readonly Pick<Endpoint, 'appIds' | 'slotIds'>[],
-) => Promise<ReadonlyMap<string, string>>;
+export type ReadScopeNames = ReturnType<typeof createReadScopeNames>;
 
-export function createReadScopeNames(pool: Pool): ReadScopeNames {
-  return async (endpoints) => {
+/** The function returns names by UUID. */
+export function createReadScopeNames(pool: Pool) {
+  return async (
+    endpoints: readonly Pick<Endpoint, 'appIds' | 'slotIds'>[],
+  ): Promise<ReadonlyMap<string, string>> => {
     const ids = endpoints.flatMap(({ appIds, slotIds }) => [...appIds, ...slotIds]);
     if (ids.length === 0) return new Map();
     const { rows } = await pool.query<{ id: string; name: string }>({

@@ -1,5 +1,6 @@
 // Reads one event, a page of a list, or the events after a number.
 import type { Pool } from 'pg';
+import type { ListEventsRequest } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import type { Scope } from '../../access/entities.ts';
 import { HubError } from '../../errors.ts';
 import { parseId, type Uuid } from '../../ids.ts';
@@ -13,7 +14,7 @@ import {
 } from '../../storage/sql/page.ts';
 import type { Data } from '../delivery/payload.ts';
 import { type ObjectReaders, objectRef, readObjects } from '../read-objects.ts';
-import { OBJECT_KINDS, type ObjectKind, typesOf } from '../types.ts';
+import { OBJECT_KINDS, typesOf } from '../types.ts';
 
 export type StoredEvent = {
   readonly id: string;
@@ -29,15 +30,7 @@ export type StoredEvent = {
 
 export type EventWithData = StoredEvent & { readonly data: Data };
 
-export type EventFilter = {
-  /** Patterns; empty means all types. */
-  readonly types: readonly string[];
-  /** The id of an object. */
-  readonly object?: string | undefined;
-  /** Slug. */
-  readonly app?: string | undefined;
-  /** Name. */
-  readonly slot?: string | undefined;
+export type EventFilter = Pick<ListEventsRequest, 'types' | 'object' | 'app' | 'slot'> & {
   /** The apps and slots that the caller's token is limited to; undefined if it is not limited. */
   readonly scope?: Scope | undefined;
 };
@@ -199,8 +192,8 @@ export async function resolveFilter(pool: Pool, { types, app, slot }: EventFilte
 
 /** Parses the id of an object to a UUID; null if it is invalid. */
 function parseObject(text: string): Uuid | null {
-  const kinds = Object.keys(OBJECT_KINDS) as ObjectKind[]; // the keys of a constant
-  return kinds.map((kind) => parseId(OBJECT_KINDS[kind], text)).find((id) => id !== undefined) ?? null;
+  const ids = Object.values(OBJECT_KINDS).map((prefix) => parseId(prefix, text));
+  return ids.find((id) => id !== undefined) ?? null;
 }
 
 function toEvent({ number, atMs, ...event }: Row): StoredEvent {

@@ -9,26 +9,21 @@
  */
 export type Snapshot = { readonly xmin: bigint; readonly xmax: bigint };
 
-export type OutboxFloor = {
-  /** All events up to this position have numbers. */
-  position(): number;
-  /**
-   * Records that all events after `position()` that the snapshot contains have numbers.
-   *
-   * @param last a position that an insert assigned before the snapshot
-   */
-  completed(last: number, snapshot: Snapshot): void;
-};
-
-export function createOutboxFloor(): OutboxFloor {
+export function createOutboxFloor() {
   let floor = 0;
   /**
    * Becomes the floor once the transactions that were in progress have ended, and their events have numbers.
    */
   let next: { readonly position: number; readonly xmax: bigint } | undefined;
   return {
+    /** All events up to this position have numbers. */
     position: () => floor,
-    completed(last, { xmin, xmax }) {
+    /**
+     * Records that all events after `position()` that the snapshot contains have numbers.
+     *
+     * @param last a position that an insert assigned before the snapshot
+     */
+    completed(last: number, { xmin, xmax }: Snapshot): void {
       if (next !== undefined && xmin >= next.xmax) {
         floor = next.position;
         next = undefined;

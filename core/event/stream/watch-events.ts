@@ -16,7 +16,7 @@ export type WatchRequest = EventFilter & { readonly cursor: string };
 
 export type WatchedEvent = { readonly cursor: string; readonly event: EventWithData | undefined };
 
-export type WatchEvents = (request: WatchRequest, signal: AbortSignal) => AsyncGenerator<WatchedEvent>;
+export type WatchEvents = ReturnType<typeof createWatchEvents>;
 
 const BATCH = 200;
 const POLL_MS = 200;
@@ -26,10 +26,10 @@ const HEARTBEAT_MS = 15_000;
  * Creates the stream, which rejects with HubError `app_unknown`, `slot_unknown`, `event_type_unknown`,
  * `cursor_invalid` or `cursor_pruned`.
  */
-export function createWatchEvents(pool: Pool, events: Events): WatchEvents {
+export function createWatchEvents(pool: Pool, events: Events) {
   // All streams share one query.
   const span = coalesce(() => events.span(), POLL_MS / 2);
-  return async function* watch(request, signal) {
+  return async function* watch(request: WatchRequest, signal: AbortSignal): AsyncGenerator<WatchedEvent> {
     const filter = await resolveFilter(pool, request);
     const selects = ({ type, app, slot }: StoredEvent): boolean =>
       (filter.types === undefined || filter.types.has(type)) &&

@@ -23,17 +23,14 @@ export type Composed = {
 /** The mail, or the reason why there is none, as a sentence. */
 export type ComposeResult = Composed | { readonly problem: string };
 
-/** Composes the mail of the order with this UUID. */
-export type Compose = (
-  orderId: string,
-  choice?: {
-    /** Default: that of the session. An invalid tag means English. */
-    readonly language?: string | undefined;
-  },
-) => Promise<ComposeResult>;
+export type Compose = ReturnType<typeof createCompose>;
 
-export function createCompose({ db, readIssuedKeys }: ComposeOptions): Compose {
-  return async (orderId, { language } = {}) => {
+/**
+ * Creates the function that composes the mail of the order with this UUID. `language` is by default that of
+ * the session; an invalid tag means English.
+ */
+export function createCompose({ db, readIssuedKeys }: ComposeOptions) {
+  return async (orderId: string, language?: string): Promise<ComposeResult> => {
     const order = await readOrder(db.pool, orderId);
     if (order === undefined) return { problem: 'the order does not exist' };
     if (order.state === 'refunded') return { problem: 'the payment of the order was refunded' };

@@ -85,11 +85,8 @@ export function createTemplates({ db, clock }: { readonly db: Database; readonly
       return db.em().transactional(async (em) => {
         const found = await em.findOne(MailTemplateSchema, { app: await lockApp(em, app), kind, language });
         if (found === null) {
-          throw new HubError(
-            'mail_template_unknown',
-            `the app "${app}" has no such template in the language "${language}"`,
-            { field: 'language' },
-          );
+          const message = `the app "${app}" has no such template in the language "${language}"`;
+          throw new HubError('mail_template_unknown', message, { field: 'language' });
         }
         em.remove(found);
         recordChange(em, actor, clock(), {

@@ -1,10 +1,10 @@
 // Looks for due mails once a second, and sends a few at a time.
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import type { Task } from '../../../lib/metrics/tasks.ts';
 import type { Clock } from '../../clock.ts';
 import { formatId } from '../../ids.ts';
+import { repeatWhenWoken } from '../../repeated-task.ts';
 import { isDatabaseUnavailable } from '../../storage/sql/transient-errors.ts';
 import type { Compose } from '../content/compose-mail.ts';
 import type { MailMetrics } from '../metrics.ts';
@@ -22,48 +22,31 @@ export type SenderOptions = {
   readonly metrics: MailMetrics;
 };
 
-export type Sender = {
-  /** Looks for due mails at once. */
-  wake(): void;
-  /** Waits for the mails in progress; others stay queued. */
-  stop(): Promise<void>;
-};
-
 const EVERY_MS = 1_000;
 /**
  * Mails of one claim: two for each connection, so that the second does not wait longer than the claim lasts.
  */
 const CLAIM = 2 * MAX_CONNECTIONS;
 
-export function startSender(options: SenderOptions): Sender {
+export function startSender(options: SenderOptions) {
   const { logger, task } = options;
   let stopped = false;
-  let wake = (): void => {};
-
-  const run = async (): Promise<void> => {
-    while (!stopped) {
-      const woken = new AbortController();
-      wake = () => woken.abort();
-      let more = false;
-      try {
-        more = await sendDue(options, () => stopped);
-        task.succeeded();
-      } catch (err) {
-        task.failed();
-        logger.warn({ err }, 'cannot send the due mails; the hub tries again');
-      }
-      // Rejects when it is woken.
-      if (!stopped && !more) await sleep(EVERY_MS, undefined, { signal: woken.signal }).catch(() => {});
-    }
-  };
-  const loop = run();
-
+  const repeated = repeatWhenWoken({
+    everyMs: EVERY_MS,
+    async pass(): Promise<void> {
+      if (await sendDue(options, () => stopped)) repeated.wake();
+    },
+    task,
+    logger,
+    failureMessage: 'cannot send the due mails; the hub tries again',
+  });
   return {
-    wake: () => wake(),
-    async stop() {
+    /** Looks for due mails at once. */
+    wake: repeated.wake,
+    /** Waits for the mails in progress; others stay queued. */
+    async stop(): Promise<void> {
       stopped = true;
-      wake();
-      await loop;
+      await repeated.stop();
       options.mailer.close();
     },
   };

@@ -37,16 +37,7 @@ export type SendResult =
   /** The hub is stopping; the server may have accepted the mail or not. */
   | { readonly kind: 'aborted' };
 
-export type Mailer = {
-  /** The domain of the addresses of mails and of their Message-IDs. */
-  readonly domain: string;
-  /** Never rejects. @param limitMs default: `timeoutMs` */
-  send(mail: OutgoingMail, limitMs?: number): Promise<SendResult>;
-  /** Connects and logs in. @throws Error that says why it cannot, without the password */
-  verify(): Promise<void>;
-  /** Closes all connections. */
-  close(): void;
-};
+export type Mailer = ReturnType<typeof createMailer>;
 
 export type MailerOptions = {
   readonly config: MailConfig;
@@ -64,7 +55,7 @@ const IDLE_MS = 60_000;
 const MAX_RESPONSE_BYTES = 64 * 1024;
 const KEPT_CHARACTERS = 500;
 
-export function createMailer({ config, timeoutMs = SEND_TIMEOUT_MS, signal }: MailerOptions): Mailer {
+export function createMailer({ config, timeoutMs = SEND_TIMEOUT_MS, signal }: MailerOptions) {
   const { from } = config;
   let transport: Promise<Transport> | undefined;
   const open = (): Promise<Transport> => {
@@ -75,9 +66,12 @@ export function createMailer({ config, timeoutMs = SEND_TIMEOUT_MS, signal }: Ma
     return transport;
   };
   return {
+    /** The domain of the addresses of mails and of their Message-IDs. */
     domain: from.address.split('@').at(-1) ?? '',
 
-    async send({ to, subject, text, html, messageId }, limitMs = timeoutMs) {
+    /** Never rejects. */
+    async send(mail: OutgoingMail, limitMs = timeoutMs): Promise<SendResult> {
+      const { to, subject, text, html, messageId } = mail;
       if (!isMailAddress(to.address)) {
         const problem = 'the hub cannot mail to the form of this email address: correct it';
         return { kind: 'refused', problem, response: '' };
@@ -108,7 +102,8 @@ export function createMailer({ config, timeoutMs = SEND_TIMEOUT_MS, signal }: Ma
       }
     },
 
-    async verify() {
+    /** Connects and logs in. @throws Error that says why it cannot, without the password */
+    async verify(): Promise<void> {
       const opened = await open();
       try {
         await withDeadline(timeoutMs, signal, (ending) => unlessAborted(opened.verify(), ending));
@@ -118,7 +113,8 @@ export function createMailer({ config, timeoutMs = SEND_TIMEOUT_MS, signal }: Ma
       }
     },
 
-    close() {
+    /** Closes all connections. */
+    close(): void {
       transport?.then((opened) => opened.close({ force: true })).catch(() => {});
     },
   };

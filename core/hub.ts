@@ -48,7 +48,7 @@ export async function startHub(config: HubConfig, parts: HubParts): Promise<Hub>
   }
   const shared = { config, dataDir, keys, logger, metrics, tasks, givenClock, undo };
   const database = await wireDatabase({ ...shared, onFatal });
-  const { services, findOwner, adminToken } = await wireModules({
+  const { adminToken, ...modules } = await wireModules({
     ...shared,
     ...database,
     collect,
@@ -57,8 +57,7 @@ export async function startHub(config: HubConfig, parts: HubParts): Promise<Hub>
   const { listener, transport } = wireRpcPort({
     ...shared,
     ...database,
-    services,
-    findOwner,
+    ...modules,
     tls,
     collect,
     attemptLimiter,

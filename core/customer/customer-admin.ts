@@ -1,7 +1,7 @@
-// Creates, reads, lists and updates customers.
+// Creates, reads and updates customers.
 import type { ClientBase } from 'pg';
 import type { Actor } from '../access/caller.ts';
-import { recordChangeNow } from '../audit/record.ts';
+import { changedMembers, recordChangeNow } from '../audit/record.ts';
 import type { Clock } from '../clock.ts';
 import { HubError } from '../errors.ts';
 import { recordEvent } from '../event/outbox.ts';
@@ -9,10 +9,8 @@ import { runOnce, storeRequest } from '../idempotency/once.ts';
 import { formatId, newUuid, parseId } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
-import type { Page, PageRequest } from '../storage/sql/page.ts';
 import { inTransaction } from '../storage/sql/transaction.ts';
 import { type Customer, CustomerSchema } from './entities.ts';
-import { type CustomerFilter, listCustomers } from './list-customers.ts';
 import { customerUnknown, lockCustomer, type PersonalData, requireNotErased } from './lock-customer.ts';
 import { type DataKey, newDataKey, openDataKey } from './personal-data.ts';
 
@@ -70,11 +68,6 @@ export function createCustomers({ db, sealer, clock }: CustomersOptions) {
       });
     },
 
-    /** Newest first. @throws HubError `app_unknown`, `page_token_invalid` */
-    list(filter: CustomerFilter, request: PageRequest): Promise<Page<Customer>> {
-      return listCustomers(db, filter, request);
-    },
-
     /**
      * Replaces the personal data by the result of `change`. Without a difference, records nothing. If the
      * name equals the email, a new email also becomes the name.
@@ -90,7 +83,7 @@ export function createCustomers({ db, sealer, clock }: CustomersOptions) {
         const { id, sealedDataKey, isErased, ...before } = await lockCustomer(client, customerId);
         requireNotErased({ isErased });
         const after = withNameFromEmail(before, change(before));
-        const changed = changedFacts(factsOf(before), factsOf(after));
+        const changed = changedMembers(factsOf(before), factsOf(after));
         if (changed === undefined) return;
         const key = sealedDataKey ? openDataKey(sealer, id, sealedDataKey) : newDataKey(sealer, id);
         if (after.externalRef !== before.externalRef)
@@ -182,22 +175,4 @@ function withNameFromEmail(before: PersonalData, after: PersonalData): PersonalD
 
 function factsOf({ name, email, externalRef, metadata }: PersonalData) {
   return { name, email, externalRef, metadata: Object.keys(metadata).length > 0 ? metadata : null };
-}
-
-type PersonalFacts = ReturnType<typeof factsOf>;
-
-/** Returns the facts that differ; undefined if all are equal. */
-function changedFacts(before: PersonalFacts, after: PersonalFacts) {
-  const differs = (field: keyof PersonalFacts): boolean =>
-    JSON.stringify(sorted(before[field])) !== JSON.stringify(sorted(after[field]));
-  const fields = (Object.keys(before) as (keyof PersonalFacts)[]).filter(differs);
-  if (fields.length === 0) return undefined;
-  const pick = (facts: PersonalFacts) => Object.fromEntries(fields.map((field) => [field, facts[field]]));
-  return { before: pick(before), after: pick(after) };
-}
-
-/** Sorts the members of metadata, because PostgreSQL does not keep their order. */
-function sorted(value: PersonalFacts[keyof PersonalFacts]): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
 }

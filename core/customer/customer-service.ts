@@ -2,21 +2,16 @@
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { CustomerService } from '../../gen/hub/customer/v1/customer_service_pb.ts';
 import { actorOf } from '../access/caller.ts';
-import type { createCustomers } from './customer-admin.ts';
-import type { createErase } from './erase-customer.ts';
+import { createCustomers } from './customer-admin.ts';
+import { createErase, type EraseOptions } from './erase-customer.ts';
+import { listCustomers } from './list-customers.ts';
 import type { PersonalData } from './lock-customer.ts';
 import { customerToProto } from './messages.ts';
 import { applyMask } from './update-mask.ts';
 
-export type CustomerServiceOptions = {
-  readonly customers: ReturnType<typeof createCustomers>;
-  readonly erase: ReturnType<typeof createErase>;
-};
-
-export function createCustomerService({
-  customers,
-  erase,
-}: CustomerServiceOptions): ServiceImpl<typeof CustomerService> {
+export function createCustomerService(options: EraseOptions): ServiceImpl<typeof CustomerService> {
+  const customers = createCustomers(options);
+  const erase = createErase(options);
   return {
     async createCustomer(request, context) {
       const customer = await customers.create(dataOf(request), request.idempotencyKey, actorOf(context));
@@ -27,9 +22,8 @@ export function createCustomerService({
       return { customer: customerToProto(await customers.get(customerId)) };
     },
 
-    async listCustomers({ app, search, email, externalRef, pageSize, pageToken }) {
-      const filter = { app, search, email, externalRef };
-      const { items, nextPageToken } = await customers.list(filter, { pageSize, pageToken });
+    async listCustomers(request) {
+      const { items, nextPageToken } = await listCustomers(options.db, request, request);
       return { customers: items.map(customerToProto), nextPageToken };
     },
 

@@ -1,4 +1,5 @@
 // Lists and searches customers.
+import type { ListCustomersRequest } from '../../gen/hub/customer/v1/customer_service_pb.ts';
 import { appUnknown } from '../errors.ts';
 import type { Uuid } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
@@ -6,15 +7,7 @@ import { findRare } from '../storage/sql/find-rare-text.ts';
 import { type Page, type PageRequest, readPage } from '../storage/sql/page.ts';
 import { type Customer, CustomerSchema } from './entities.ts';
 
-export type CustomerFilter = {
-  /** Slug of an app: only customers with a license of the app. */
-  readonly app: string | undefined;
-  /** Part of the name, email or external reference, in any case. */
-  readonly search: string | undefined;
-  /** The whole email, in any case. */
-  readonly email: string | undefined;
-  readonly externalRef: string | undefined;
-};
+export type CustomerFilter = Pick<ListCustomersRequest, 'app' | 'search' | 'email' | 'externalRef'>;
 
 /** customer_search_idx contains trigrams. */
 const GRAM = 3;
@@ -42,11 +35,8 @@ export async function listCustomers(
 
 async function findAppId(pool: Database['pool'], slug: string): Promise<string> {
   const { rows } = await pool.query<{ id: string }>('select id from app where slug = $1', [slug]);
-  const [app] = rows;
-  if (app === undefined) {
-    throw appUnknown();
-  }
-  return app.id;
+  if (rows[0] === undefined) throw appUnknown();
+  return rows[0].id;
 }
 
 /**

@@ -60,9 +60,8 @@ export async function lockCustomerForShare(client: ClientBase, customerId: strin
 /** @throws HubError `customer_erased` */
 export function requireNotErased({ isErased }: { readonly isErased: boolean }): void {
   if (!isErased) return;
-  throw new HubError('customer_erased', 'the personal data of this customer is erased', {
-    field: 'customerId',
-  });
+  const message = 'the personal data of this customer is erased';
+  throw new HubError('customer_erased', message, { field: 'customerId' });
 }
 
 export function customerUnknown(): HubError {

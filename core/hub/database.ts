@@ -105,13 +105,8 @@ export function secondsOf(ms: number | undefined): number | undefined {
   return ms === undefined ? undefined : ms / 1_000;
 }
 
-async function findAddress({
-  config,
-  dataDir,
-  logger,
-  onFatal,
-  undo,
-}: WireDatabaseOptions): Promise<DatabaseAddress> {
+async function findAddress(options: WireDatabaseOptions): Promise<DatabaseAddress> {
+  const { config, dataDir, logger, onFatal, undo } = options;
   let url = config.databaseUrl?.reveal();
   if (url === undefined) {
     const postgres = await ownPostgres({ dataDir, log: (line) => logger.info(line), onLost: onFatal });

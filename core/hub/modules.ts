@@ -1,6 +1,7 @@
 // Creates the modules of the hub, and the services of all of them.
 import { AccessService } from '../../gen/hub/access/v1/access_service_pb.ts';
 import { TokenService } from '../../gen/hub/access/v1/token_service_pb.ts';
+import { CustomerService } from '../../gen/hub/customer/v1/customer_service_pb.ts';
 import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
 import { RetentionService } from '../../gen/hub/retention/v1/retention_service_pb.ts';
 import type { Family } from '../../lib/metrics/family.ts';
@@ -10,11 +11,11 @@ import type { FindOwner } from '../access/scope.ts';
 import { createTokens } from '../access/token-admin.ts';
 import { createTokenService } from '../access/token-service.ts';
 import { openHeadFile } from '../audit/head-file.ts';
-import { type AuditModule, createAuditModule } from '../audit/module.ts';
+import { createAuditModule } from '../audit/module.ts';
 import { systemClock } from '../clock.ts';
-import { createCustomerReader } from '../customer/event-objects.ts';
-import { CUSTOMER_SECRETS, createCustomerModule } from '../customer/module.ts';
-import { createOpenEntries } from '../customer/personal-data.ts';
+import { createCustomerService } from '../customer/customer-service.ts';
+import { createCustomerReader } from '../customer/messages.ts';
+import { CUSTOMER_KEYS, createOpenEntries } from '../customer/personal-data.ts';
 import { ENDPOINT_SECRETS } from '../event/endpoint/endpoint-secrets.ts';
 import { createEventModule } from '../event/module.ts';
 import { createLicenseModule } from '../license/module.ts';
@@ -24,17 +25,13 @@ import { createPaymentModule } from '../payment/module.ts';
 import { createPrune } from '../retention/prune.ts';
 import { createRetentionService } from '../retention/retention-service.ts';
 import { createMetricsService } from '../rpc/endpoints/metrics-service.ts';
-import { type ServiceEntry, serve } from '../service-implementation.ts';
+import { serve } from '../service-implementation.ts';
 import { type Figures, measureDatabase } from '../storage/database-metrics.ts';
 import { partitionMetrics } from '../storage/schema/partition-metrics.ts';
 import { createSealer, type Sealer } from '../storage/secrets/sealing.ts';
 import type { OpenedDatabase, WireDatabaseOptions } from './database.ts';
 
-export type Modules = {
-  readonly services: readonly ServiceEntry[];
-  readonly findOwner: FindOwner;
-  readonly adminToken: string;
-};
+export type Modules = Awaited<ReturnType<typeof wireModules>>;
 
 export type WireModulesOptions = OpenedDatabase &
   Omit<WireDatabaseOptions, 'onFatal'> & {
@@ -43,7 +40,7 @@ export type WireModulesOptions = OpenedDatabase &
     readonly ending: AbortSignal;
   };
 
-export async function wireModules(options: WireModulesOptions): Promise<Modules> {
+export async function wireModules(options: WireModulesOptions) {
   const { config, db, address, dataDir, keys, clock, logger, metrics, tasks, undo, ending } = options;
   const sealer = createSealer(keys);
   const common = { db, clock, logger, metrics, tasks };
@@ -62,7 +59,7 @@ export async function wireModules(options: WireModulesOptions): Promise<Modules>
     address,
     sealer,
     sales: orders.sales,
-    otherSecrets: [...licenses.secrets, ...CUSTOMER_SECRETS, ...ENDPOINT_SECRETS, ...audit.secrets],
+    otherSecrets: [...licenses.secrets, CUSTOMER_KEYS, ...ENDPOINT_SECRETS, ...audit.secrets],
     ending,
   });
   undo.defer(() => payments.close());
@@ -79,7 +76,7 @@ export async function wireModules(options: WireModulesOptions): Promise<Modules>
     licenseKeyOf: licenses.licenseKeyOf,
   });
   undo.defer(() => events.close());
-  const customers = createCustomerModule({
+  const customerService = createCustomerService({
     db,
     sealer,
     clock,
@@ -89,7 +86,7 @@ export async function wireModules(options: WireModulesOptions): Promise<Modules>
   });
   measure(options, [licenses, payments, orders, mails, events, audit]);
 
-  const findOwner = {
+  const findOwner: FindOwner = {
     ...licenses.findApp,
     ...payments.findSlot,
     ...orders.findOwner,
@@ -99,7 +96,7 @@ export async function wireModules(options: WireModulesOptions): Promise<Modules>
   return {
     services: [
       ...licenses.services,
-      ...customers.services,
+      serve(CustomerService, customerService),
       ...payments.services,
       ...orders.services(payments),
       ...mails.services,
@@ -115,7 +112,7 @@ export async function wireModules(options: WireModulesOptions): Promise<Modules>
   };
 }
 
-async function wireAudit(options: WireModulesOptions, sealer: Sealer): Promise<AuditModule> {
+async function wireAudit(options: WireModulesOptions, sealer: Sealer) {
   const { config, db, dataDir, clock, logger, metrics, tasks, undo } = options;
   const audit = await createAuditModule({
     db,

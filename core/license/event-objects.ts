@@ -6,7 +6,7 @@ import {
 import type { Clock } from '../clock.ts';
 import { type ObjectReaders, showObject } from '../event/read-objects.ts';
 import type { Database } from '../storage/database.ts';
-import { readLicenses } from './admin/read-licenses-by-id.ts';
+import { readLicenses } from './admin/find-licenses.ts';
 import { SeatSchema } from './entities.ts';
 import { licenseToProto, seatToProto } from './messages.ts';
 

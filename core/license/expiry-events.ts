@@ -72,12 +72,8 @@ function recordBatch(pool: Pool, { type, name, time, daysBefore }: Expiry, now: 
              order by ${time}`,
       values: [recordedUntil, until],
     });
-    await client.query(
-      recordEvents(
-        now,
-        rows.map(({ id, appId }) => ({ type, objectId: id, appId })),
-      ),
-    );
+    const events = rows.map(({ id, appId }) => ({ type, objectId: id, appId }));
+    await client.query(recordEvents(now, events));
     await client.query('update license_expiry_mark set announced_until = $2 where type = $1', [
       type,
       rows.length < BATCH ? until : new Date(rows.at(-1)?.timeMs ?? until),

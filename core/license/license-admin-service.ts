@@ -1,42 +1,36 @@
 // LicenseAdminService: administration of apps, licenses, seats and limit profiles.
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { LICENSE_STATES, nameOf } from '../../lib/presentation/enum-names.ts';
 import { actorOf, appsOf } from '../access/caller.ts';
+import type { Database } from '../storage/database.ts';
 import { readTimestamp } from '../timestamp.ts';
 import { readAppUpdate, readDefaultTerms } from './admin/app-requests.ts';
 import type { createApps } from './admin/apps.ts';
 import { createChangeRpcs } from './admin/change/change-rpcs.ts';
-import type { ChangeOptions } from './admin/change/change-terms.ts';
-import type { createLicenses } from './admin/find-licenses.ts';
+import { findLicense } from './admin/find-licenses.ts';
 import { createIssueAndKeyRpcs, type IssueAndKeyRpcsOptions } from './admin/issue-and-key-rpcs.ts';
 import type { createLimitProfiles } from './admin/limit-profiles.ts';
+import { listLicenses } from './admin/list/list-licenses.ts';
 import type { createSigningKeyAdmin } from './admin/rotate-signing-keys.ts';
 import type { createSeats } from './admin/seats.ts';
 import type { License } from './entities.ts';
 import type { ImportLicenses } from './import/import-licenses.ts';
-import {
-  appToProto,
-  licenseToProto,
-  limitProfileToProto,
-  limitsFromProto,
-  seatToProto,
-  stateFromProto,
-} from './messages.ts';
+import { appToProto, licenseToProto, limitProfileToProto, limitsFromProto, seatToProto } from './messages.ts';
 
 export type LicenseAdminServiceOptions = IssueAndKeyRpcsOptions & {
+  readonly db: Database;
   readonly apps: ReturnType<typeof createApps>;
   readonly signingKeyAdmin: ReturnType<typeof createSigningKeyAdmin>;
   readonly limitProfiles: ReturnType<typeof createLimitProfiles>;
   readonly importLicenses: ImportLicenses;
-  readonly licenses: ReturnType<typeof createLicenses>;
   readonly seats: ReturnType<typeof createSeats>;
-  readonly change: ChangeOptions;
 };
 
 export function createLicenseAdminService(
   options: LicenseAdminServiceOptions,
 ): Partial<ServiceImpl<typeof LicenseAdminService>> {
-  const { apps, signingKeyAdmin, limitProfiles, importLicenses, licenses, seats, change, clock } = options;
+  const { db, apps, signingKeyAdmin, limitProfiles, importLicenses, seats, clock } = options;
   const toLicense = (license: License) => licenseToProto(license, clock());
   return {
     ...createIssueAndKeyRpcs(options),
@@ -79,33 +73,32 @@ export function createLicenseAdminService(
     },
 
     async importLicenses(requests, context) {
-      const { imported, customersCreated, errors } = await importLicenses(requests, {
-        actor: actorOf(context),
-        apps: appsOf(context),
-      });
+      const caller = { actor: actorOf(context), apps: appsOf(context) };
+      const { imported, customersCreated, errors } = await importLicenses(requests, caller);
       return { imported, customersCreated, errors: [...errors] };
     },
 
     async getLicense({ licenseId }) {
-      return { license: toLicense(await licenses.get(licenseId)) };
+      return { license: toLicense(await findLicense(db.em(), licenseId)) };
     },
 
     async listLicenses(request) {
       const { expiresBefore, expiresAfter } = request;
       const filter = {
         ...request,
-        state: stateFromProto(request.state),
+        state: nameOf(LICENSE_STATES, request.state),
         expiresBefore: expiresBefore && readTimestamp('expiresBefore', expiresBefore),
         expiresAfter: expiresAfter && readTimestamp('expiresAfter', expiresAfter),
       };
-      const { items, nextPageToken } = await licenses.list(filter, request);
+      const { items, nextPageToken } = await listLicenses(db, filter, request, clock());
       return { licenses: items.map(toLicense), nextPageToken };
     },
 
-    ...createChangeRpcs(change, toLicense),
+    ...createChangeRpcs(options, toLicense),
 
-    async listSeats({ licenseId, includeReleased, pageSize, pageToken }) {
-      const { items, nextPageToken } = await seats.list(licenseId, includeReleased, { pageSize, pageToken });
+    async listSeats(request) {
+      const { licenseId, includeReleased } = request;
+      const { items, nextPageToken } = await seats.list(licenseId, includeReleased, request);
       return { seats: items.map(seatToProto), nextPageToken };
     },
 

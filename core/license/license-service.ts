@@ -1,7 +1,5 @@
 // LicenseService: the RPCs that desktop applications call.
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
-import { LicenseState } from '../../gen/hub/license/v1/license_pb.ts';
 import type { LicenseService } from '../../gen/hub/license/v1/license_service_pb.ts';
 import type { createActivate } from './activation/activate.ts';
 import type { createCheckStatus } from './activation/check-status.ts';
@@ -28,21 +26,7 @@ export function createLicenseService(options: LicenseServiceOptions): ServiceImp
       return { released: await deactivate(request) };
     },
 
-    async checkStatus(request) {
-      const status = await checkStatus(request);
-      return {
-        licenseId: status.licenseId,
-        state: status.graceEndsAt ? LicenseState.GRACE : LicenseState.ACTIVE,
-        seats: status.seats,
-        ...(status.expiresAt && { expiresAt: timestampFromDate(status.expiresAt) }),
-        ...(status.graceEndsAt && { graceEndsAt: timestampFromDate(status.graceEndsAt) }),
-        limits: limitsToProto(status.limits),
-        features: [...status.features],
-        termsVersion: status.termsVersion,
-        checkedAt: timestampFromDate(status.checkedAt),
-        recheckAfterSeconds: status.recheckAfterSeconds,
-      };
-    },
+    checkStatus,
 
     async getPublicKey({ app }) {
       const [active] = await publishedKeys(app);

@@ -4,16 +4,17 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import {
   type AppSchema,
   type LicenseSchema,
-  LicenseState,
   type LimitProfileSchema,
   type SeatSchema,
   SigningKeyState,
 } from '../../gen/hub/license/v1/license_pb.ts';
+import { LICENSE_STATES } from '../../lib/presentation/enum-names.ts';
 import { formatId } from '../ids.ts';
+import { timestampsIn } from '../timestamp.ts';
 import type { AppWithKeys } from './admin/read-signing-keys.ts';
 import { parsePeriod } from './calendar-period.ts';
 import type { License, LimitProfile, Seat, SigningKey } from './entities.ts';
-import { graceEndsAtMs, type LicenseStateName, licenseState } from './state.ts';
+import { graceEndsAtMs, licenseState } from './state.ts';
 import { effectiveLimits, type Limits } from './terms.ts';
 
 export function appToProto({ app, signingKeys }: AppWithKeys): MessageInitShape<typeof AppSchema> {
@@ -44,15 +45,15 @@ export function limitProfileToProto(
 }
 
 export function licenseToProto(license: License, now: Date): MessageInitShape<typeof LicenseSchema> {
-  const { limitProfile, customer, expiresAt, leaseDays, revokedAt, revokeReason } = license;
-  const { graceDays, suspendedAt, suspendReason, validFor } = license;
-  const expiresAtMs = expiresAt?.getTime() ?? null;
+  const { limitProfile, customer, leaseDays, revokeReason, graceDays, suspendReason, validFor } = license;
+  const expiresAtMs = license.expiresAt?.getTime() ?? null;
   const graceEndsMs = graceEndsAtMs({ expiresAtMs, graceDays });
+  const [revoked, suspended] = [license.revokedAt != null, license.suspendedAt != null];
   return {
     licenseId: formatId('lic', license.id),
     app: license.app.slug,
     keyHint: license.keyHint,
-    state: LICENSE_STATES[licenseStateOf(license, now)],
+    state: LICENSE_STATES[licenseState({ revoked, suspended, expiresAtMs, graceDays }, now)],
     seats: { limit: license.seatLimit, used: license.seatsUsed },
     limits: limitsToProto(effectiveLimits(limitProfile?.limits, license.limits ?? undefined)),
     ownLimits: limitsToProto(license.limits ?? undefined),
@@ -63,34 +64,17 @@ export function licenseToProto(license: License, now: Date): MessageInitShape<ty
     metadata: { ...license.metadata },
     signedMetadata: license.signedMetadata,
     termsVersion: license.termsVersion,
-    ...(expiresAt && { expiresAt: timestampFromDate(expiresAt) }),
+    ...timestampsIn(license, 'createdAt', 'expiresAt', 'suspendedAt', 'revokedAt'),
     graceDays,
     ...(graceEndsMs !== null && { graceEndsAt: timestampFromDate(new Date(graceEndsMs)) }),
     ...(validFor != null && { validFor: parsePeriod(validFor) }),
     ...(leaseDays != null && { leaseDays }),
-    createdAt: timestampFromDate(license.createdAt),
-    ...(suspendedAt && { suspendedAt: timestampFromDate(suspendedAt) }),
     ...(suspendReason != null && { suspendReason }),
-    ...(revokedAt && { revokedAt: timestampFromDate(revokedAt) }),
     ...(revokeReason != null && { revokeReason }),
     keyGeneration: license.keyGeneration,
     keyDerivable: license.keySecret != null,
     ...(license.lastActiveOn != null && { lastActiveOn: license.lastActiveOn }),
   };
-}
-
-/** The state of a stored license. */
-export function licenseStateOf(license: License, now: Date): LicenseStateName {
-  const { revokedAt, suspendedAt, expiresAt, graceDays } = license;
-  return licenseState(
-    {
-      revoked: revokedAt != null,
-      suspended: suspendedAt != null,
-      expiresAtMs: expiresAt?.getTime() ?? null,
-      graceDays,
-    },
-    now,
-  );
 }
 
 export function seatToProto(seat: Seat): MessageInitShape<typeof SeatSchema> {
@@ -100,9 +84,7 @@ export function seatToProto(seat: Seat): MessageInitShape<typeof SeatSchema> {
     machineFingerprint: seat.machineFingerprint,
     machineLabel: seat.machineLabel,
     appVersion: seat.appVersion,
-    activatedAt: timestampFromDate(seat.activatedAt),
-    lastSeenAt: timestampFromDate(seat.lastSeenAt),
-    ...(seat.releasedAt && { releasedAt: timestampFromDate(seat.releasedAt) }),
+    ...timestampsIn(seat, 'activatedAt', 'lastSeenAt', 'releasedAt'),
   };
 }
 
@@ -116,28 +98,6 @@ export function limitsFromProto(limits: Record<string, bigint>): Limits | undefi
   const entries = Object.entries(limits).map(([name, value]) => [name, Number(value)] as const);
   return entries.length > 0 ? Object.fromEntries(entries) : undefined;
 }
-
-/** UNSPECIFIED becomes undefined. */
-export function stateFromProto(state: LicenseState): LicenseStateName | undefined {
-  return STATE_NAMES[state];
-}
-
-const LICENSE_STATES: Record<LicenseStateName, LicenseState> = {
-  active: LicenseState.ACTIVE,
-  grace: LicenseState.GRACE,
-  suspended: LicenseState.SUSPENDED,
-  revoked: LicenseState.REVOKED,
-  expired: LicenseState.EXPIRED,
-};
-
-const STATE_NAMES: Record<LicenseState, LicenseStateName | undefined> = {
-  [LicenseState.UNSPECIFIED]: undefined,
-  [LicenseState.ACTIVE]: 'active',
-  [LicenseState.GRACE]: 'grace',
-  [LicenseState.SUSPENDED]: 'suspended',
-  [LicenseState.REVOKED]: 'revoked',
-  [LicenseState.EXPIRED]: 'expired',
-};
 
 function keyState(key: SigningKey): SigningKeyState {
   if (key.withdrawnAt != null) return SigningKeyState.WITHDRAWN;

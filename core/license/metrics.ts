@@ -1,16 +1,9 @@
 // Counters of activations and of seats taken and released.
-import type { Counter } from 'prom-client';
 import type { Metrics } from '../../lib/metrics/metrics.ts';
 
-export type LicenseMetrics = {
-  /** Activations granted, including those of machines that already have a seat. */
-  readonly activations: Counter.Internal;
-  /** Seats given to machines that have none. */
-  readonly seatsTaken: Counter.Internal;
-  readonly seatsReleased: { readonly byMachine: Counter.Internal; readonly byOperator: Counter.Internal };
-};
+export type LicenseMetrics = ReturnType<typeof createLicenseMetrics>;
 
-export function createLicenseMetrics(metrics: Metrics): LicenseMetrics {
+export function createLicenseMetrics(metrics: Metrics) {
   const released = metrics.counter({
     name: 'hub_seats_released_total',
     help: 'Seats released by the machine or by an operator.',

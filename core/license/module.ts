@@ -4,21 +4,16 @@ import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_serv
 import { LicenseService } from '../../gen/hub/license/v1/license_service_pb.ts';
 import type { Metrics } from '../../lib/metrics/metrics.ts';
 import type { createTasks } from '../../lib/metrics/tasks.ts';
-import type { FindOwner } from '../access/scope.ts';
 import type { Clock } from '../clock.ts';
-import type { ObjectReaders } from '../event/read-objects.ts';
 import { repeatTask } from '../repeated-task.ts';
-import { type ServiceEntry, serve } from '../service-implementation.ts';
+import { serve } from '../service-implementation.ts';
 import type { Database } from '../storage/database.ts';
-import type { Figures } from '../storage/database-metrics.ts';
-import type { SealedColumn } from '../storage/secrets/reseal.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
 import { createActivate } from './activation/activate.ts';
 import { createCheckStatus } from './activation/check-status.ts';
 import { createDeactivate } from './activation/deactivate.ts';
 import { createLastSeen } from './activation/last-seen.ts';
 import { createApps } from './admin/apps.ts';
-import { createLicenses } from './admin/find-licenses.ts';
 import { createIssueLicenses } from './admin/issue-licenses.ts';
 import { createKeySecretAdmin } from './admin/key-secrets.ts';
 import { createLimitProfiles } from './admin/limit-profiles.ts';
@@ -31,7 +26,7 @@ import { createExpiryEvents, EXPIRY_EVERY_MS } from './expiry-events.ts';
 import { createImportLicenses } from './import/import-licenses.ts';
 import { createHashTypedKey } from './keys/hash-typed-key.ts';
 import { createImportPepper } from './keys/import-pepper.ts';
-import { createKeySecrets, type KeySecrets, keySecretSealedFor } from './keys/open-key-secrets.ts';
+import { createKeySecrets, keySecretSealedFor } from './keys/open-key-secrets.ts';
 import { createPublishedKeys } from './keys/public-keys.ts';
 import { createSigningKeyCache, sealedFor } from './keys/sign-license.ts';
 import { createLicenseAdminService } from './license-admin-service.ts';
@@ -48,20 +43,7 @@ export type LicenseModuleOptions = {
   readonly tasks: ReturnType<typeof createTasks>;
 };
 
-export type LicenseModule = {
-  readonly services: readonly ServiceEntry[];
-  /** Sealed columns, to re-seal when the master key is rotated. */
-  readonly secrets: readonly SealedColumn[];
-  readonly findApp: Pick<FindOwner, 'app' | 'license' | 'licenseKey' | 'seat' | 'customer'>;
-  readonly figures: Figures;
-  readonly eventReaders: Pick<ObjectReaders, 'license' | 'seat'>;
-  readonly keySecrets: KeySecrets;
-  /** The key of the license with this UUID; undefined if the hub cannot derive it. */
-  readonly licenseKeyOf: (licenseId: string) => Promise<string | undefined>;
-  close(): Promise<void>;
-};
-
-export function createLicenseModule(options: LicenseModuleOptions): LicenseModule {
+export function createLicenseModule(options: LicenseModuleOptions) {
   const { db, sealer, clock, logger } = options;
   const { pool } = db;
   const metrics = createLicenseMetrics(options.metrics);
@@ -97,13 +79,13 @@ export function createLicenseModule(options: LicenseModuleOptions): LicenseModul
     importLicenses: createImportLicenses({ db, pepper: importPepper, clock }),
     licenseKeys,
     keySecretAdmin: createKeySecretAdmin({ db, sealer, clock }),
-    licenses: createLicenses({ db, clock }),
     seats: createSeats({ db, metrics, clock }),
-    change: { db, clock },
+    db,
     clock,
   });
   return {
     services: [serve(LicenseService, licenseService), serve(LicenseAdminService, adminService)],
+    /** Sealed columns, to re-seal when the master key is rotated. */
     secrets: [
       { table: 'signing_key', idColumn: 'id', sealedColumn: 'sealed_private_key', about: sealedFor },
       { table: 'key_secret', idColumn: 'id', sealedColumn: 'sealed_secret', about: keySecretSealedFor },
@@ -112,8 +94,9 @@ export function createLicenseModule(options: LicenseModuleOptions): LicenseModul
     figures: licenseTableMetrics,
     eventReaders: createLicenseReaders(db, clock),
     keySecrets,
+    /** The key of the license with this UUID; undefined if the hub cannot derive it. */
     licenseKeyOf: licenseKeys.find,
-    async close() {
+    async close(): Promise<void> {
       await expiry.stop();
       await lastSeen.close();
     },

@@ -13,10 +13,8 @@ type LicenseFacts = {
 export type LicenseStateName = 'active' | 'grace' | 'expired' | 'suspended' | 'revoked';
 
 /** When the grace ends, in milliseconds since the epoch; null without an expiry or without grace. */
-export function graceEndsAtMs({
-  expiresAtMs,
-  graceDays,
-}: Pick<LicenseFacts, 'expiresAtMs' | 'graceDays'>): number | null {
+export function graceEndsAtMs(license: Pick<LicenseFacts, 'expiresAtMs' | 'graceDays'>): number | null {
+  const { expiresAtMs, graceDays } = license;
   return expiresAtMs === null || graceDays === 0 ? null : expiresAtMs + graceDays * DAY_MS;
 }
 

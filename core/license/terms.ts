@@ -28,7 +28,9 @@ export type LicenseTerms = {
 
 export const DAY_MS = 24 * 60 * 60 * 1000;
 
-const UNLIMITED = -1;
+export const UNLIMITED = -1;
+/** The type of the column. */
+export const MAX_SEATS = 2 ** 31 - 1;
 
 /** The limits of the profile, overridden by the license's own. Undefined if there are neither. */
 export function effectiveLimits(profile: Limits | undefined, own: Limits | undefined): Limits | undefined {

@@ -7,7 +7,7 @@ import type { Clock } from '../clock.ts';
 import { HubError } from '../errors.ts';
 import { parseId } from '../ids.ts';
 import { findApp } from '../license/admin/find-app.ts';
-import { findOrder } from '../order/orders/find-order.ts';
+import { findOrder } from '../order/orders/read-orders.ts';
 import type { Database } from '../storage/database.ts';
 import { dateOf, epochMs } from '../storage/sql/epoch.ts';
 import { type Page, type PageRequest, readPage } from '../storage/sql/page.ts';

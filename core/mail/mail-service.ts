@@ -5,6 +5,7 @@ import { MAIL_STATES, nameOf } from '../../lib/presentation/enum-names.ts';
 import { actorOf } from '../access/caller.ts';
 import { HubError } from '../errors.ts';
 import type { Templates } from './content/templates.ts';
+import type { Mails } from './mail-admin.ts';
 import { mailKindFromProto, mailToProto, templateHeadToProto, templateToProto } from './messages.ts';
 import type { Previews } from './preview.ts';
 import type { createSendTest } from './test-mail.ts';

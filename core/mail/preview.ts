@@ -1,7 +1,7 @@
 // Renders mails that are not sent: previews, and the sample of a test mail.
 import { HubError } from '../errors.ts';
 import { findApp } from '../license/admin/find-app.ts';
-import { findOrder } from '../order/orders/find-order.ts';
+import { findOrder } from '../order/orders/read-orders.ts';
 import type { Database } from '../storage/database.ts';
 import type { Compose } from './content/compose-mail.ts';
 import { parseLanguage } from './content/language.ts';

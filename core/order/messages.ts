@@ -1,16 +1,11 @@
 // Converts offers and orders to their messages.
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type {
-  OfferSchema,
-  OrderLicenseSchema,
-  OrderSchema,
-  OrderState,
-} from '../../gen/hub/order/v1/order_pb.ts';
-import { nameOf, ORDER_STATES, REFUND_POLICIES, TAKEN_BACK } from '../../lib/presentation/enum-names.ts';
+import type { OfferSchema, OrderLicenseSchema, OrderSchema } from '../../gen/hub/order/v1/order_pb.ts';
+import { ORDER_STATES, REFUND_POLICIES, TAKEN_BACK } from '../../lib/presentation/enum-names.ts';
 import { formatId } from '../ids.ts';
 import { moneyToProto } from '../payment/messages.ts';
-import type { OrderStateName } from './entities.ts';
+import { timestampsIn } from '../timestamp.ts';
 import { grantToProto } from './offers/grant.ts';
 import type { VersionedOffer } from './offers/offer-admin.ts';
 import { pricesToProto } from './offers/prices.ts';
@@ -32,19 +27,9 @@ export function offerToProto({ offer, version }: VersionedOffer): MessageInitSha
       onRefund: REFUND_POLICIES[version.onRefund],
       catalogPrices: [...version.catalogPrices],
     },
-    createdAt: timestampFromDate(offer.createdAt),
+    ...timestampsIn(offer, 'createdAt', 'archivedAt'),
     versionCreatedAt: timestampFromDate(version.createdAt),
-    ...(offer.archivedAt && { archivedAt: timestampFromDate(offer.archivedAt) }),
   };
-}
-
-export function orderStateToProto(state: OrderStateName): OrderState {
-  return ORDER_STATES[state];
-}
-
-/** UNSPECIFIED becomes undefined. */
-export function orderStateFromProto(state: OrderState): OrderStateName | undefined {
-  return nameOf(ORDER_STATES, state);
 }
 
 export function orderToProto(order: StoredOrder): MessageInitShape<typeof OrderSchema> {
@@ -61,20 +46,19 @@ export function orderToProto(order: StoredOrder): MessageInitShape<typeof OrderS
     state: ORDER_STATES[order.state],
     reason: order.reason,
     licenses: order.licenses.map(orderLicenseToProto),
-    createdAt: timestampFromDate(order.createdAt),
-    ...(order.fulfilledAt && { fulfilledAt: timestampFromDate(order.fulfilledAt) }),
-    ...(order.refundedAt && { refundedAt: timestampFromDate(order.refundedAt) }),
+    ...timestampsIn(order, 'createdAt', 'fulfilledAt', 'refundedAt'),
   };
 }
 
 function orderLicenseToProto(license: OrderLicense): MessageInitShape<typeof OrderLicenseSchema> {
-  const { licenseId, expiresBefore, expiresAfter, takenBack, timeTakenMs, ...rest } = license;
+  const { licenseId, issued, seatsAdded, takenBack, seatsTaken, timeTakenMs } = license;
   return {
-    ...rest,
     licenseId: formatId('lic', licenseId),
-    ...(expiresBefore && { expiresBefore: timestampFromDate(expiresBefore) }),
-    ...(expiresAfter && { expiresAfter: timestampFromDate(expiresAfter) }),
+    issued,
+    ...timestampsIn(license, 'expiresBefore', 'expiresAfter'),
+    seatsAdded,
     ...(takenBack && { takenBack: TAKEN_BACK[takenBack] }),
+    seatsTaken,
     timeTakenMs: BigInt(timeTakenMs),
   };
 }

@@ -1,15 +1,12 @@
 // Wires offers and orders: what payments need to sell, and the services.
 import { OfferService } from '../../gen/hub/order/v1/offer_service_pb.ts';
 import { OrderService } from '../../gen/hub/order/v1/order_service_pb.ts';
-import type { FindOwner } from '../access/scope.ts';
 import type { Clock } from '../clock.ts';
-import type { ObjectReaders } from '../event/read-objects.ts';
 import type { KeySecrets } from '../license/keys/open-key-secrets.ts';
 import type { PaymentModule } from '../payment/module.ts';
 import type { Sales } from '../payment/order-interface.ts';
-import { type ServiceEntry, serve } from '../service-implementation.ts';
+import { serve } from '../service-implementation.ts';
 import type { Database } from '../storage/database.ts';
-import type { Figures } from '../storage/database-metrics.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
 import { createClaimTokens } from './claims/claim-tokens.ts';
 import { createGetClaimedOrder } from './claims/claimed-order.ts';
@@ -38,36 +35,28 @@ export type OrderModuleOptions = {
   readonly queueMails?: QueueMails | undefined;
 };
 
-export type OrderModule = {
-  /** What the payment module needs to sell offers. */
-  readonly sales: Sales;
-  readonly findOwner: Pick<FindOwner, 'offer' | 'orderApp' | 'orderSlot'>;
-  readonly eventReaders: Pick<ObjectReaders, 'order'>;
-  readonly figures: Figures;
-  /** The services, which create sessions through the payment module. */
-  services(payments: Pick<PaymentModule, 'createSession' | 'sessions'>): readonly ServiceEntry[];
-};
-
-export function createOrderModule(options: OrderModuleOptions): OrderModule {
+export function createOrderModule(options: OrderModuleOptions) {
   const { db, sealer, keySecrets, clock } = options;
   const { pool } = db;
   const offers = createOffers({ db, keySecrets, clock });
   const fulfill = createFulfill(keySecrets, options.queueMails);
   const claims = createClaimTokens({ pool, clock });
+  const sales: Sales = {
+    quote: createQuote({ db, sealer, offers, clock }),
+    quoteCatalog: createQuoteCatalog({ db, sealer, offers, clock }),
+    fulfill,
+    takeBack,
+    reviewPartialRefund,
+    readPurchases: createReadPurchases(pool),
+    issueClaim: claims.issue,
+  };
   return {
-    sales: {
-      quote: createQuote({ db, sealer, offers, clock }),
-      quoteCatalog: createQuoteCatalog({ db, sealer, offers, clock }),
-      fulfill,
-      takeBack,
-      reviewPartialRefund,
-      readPurchases: createReadPurchases(pool),
-      issueClaim: claims.issue,
-    },
+    sales,
     findOwner: createFindOrderOwner(pool),
     eventReaders: createOrderReader(pool),
     figures: orderTableMetrics,
-    services: ({ createSession, sessions }) => [
+    /** The services, which create sessions through the payment module. */
+    services: ({ createSession, sessions }: Pick<PaymentModule, 'createSession' | 'sessions'>) => [
       serve(OfferService, createOfferService(offers)),
       serve(
         OrderService,

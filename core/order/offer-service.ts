@@ -3,7 +3,7 @@ import type { ServiceImpl } from '@connectrpc/connect';
 import type { OfferService } from '../../gen/hub/order/v1/offer_service_pb.ts';
 import type { OfferTerms } from '../../gen/hub/order/v1/order_pb.ts';
 import { actorOf } from '../access/caller.ts';
-import { HubError } from '../errors.ts';
+import { offerInvalid } from '../errors.ts';
 import { offerToProto } from './messages.ts';
 import type { ChangedOffer, Offers } from './offers/offer-admin.ts';
 
@@ -22,17 +22,17 @@ export function createOfferService(offers: Offers): ServiceImpl<typeof OfferServ
       return { offer: offerToProto(await offers.get(offer, version)) };
     },
 
-    async listOffers({ app, includeArchived, ...page }) {
-      const { items, nextPageToken } = await offers.list({ app, includeArchived }, page);
+    async listOffers(request) {
+      const { items, nextPageToken } = await offers.list(request, request);
       return { offers: items.map(offerToProto), nextPageToken };
     },
 
     async archiveOffer({ offer }, context) {
-      return toReply(await offers.archive(offer, actorOf(context)));
+      return toReply(await offers.setArchived(offer, true, actorOf(context)));
     },
 
     async unarchiveOffer({ offer }, context) {
-      return toReply(await offers.unarchive(offer, actorOf(context)));
+      return toReply(await offers.setArchived(offer, false, actorOf(context)));
     },
   };
 }
@@ -40,5 +40,5 @@ export function createOfferService(offers: Offers): ServiceImpl<typeof OfferServ
 /** Contract validation requires the terms. */
 function required(terms: OfferTerms | undefined): OfferTerms {
   if (terms !== undefined) return terms;
-  throw new HubError('offer_invalid', 'set the terms of the offer', { field: 'terms' });
+  throw offerInvalid('terms', 'set the terms of the offer');
 }

@@ -1,21 +1,20 @@
 // OrderService: reads orders, retries blocked ones, and serves the pages of customers.
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { OrderService } from '../../gen/hub/order/v1/order_service_pb.ts';
+import { nameOf, ORDER_STATES } from '../../lib/presentation/enum-names.ts';
 import { actorOf, scopeOf } from '../access/caller.ts';
 import { formatId } from '../ids.ts';
 import { chargeStatusToProto } from '../payment/messages.ts';
 import { readTimestamp } from '../timestamp.ts';
 import type { createGetClaimedOrder } from './claims/claimed-order.ts';
-import { orderStateFromProto, orderStateToProto, orderToProto } from './messages.ts';
+import { orderToProto } from './messages.ts';
 import { pricesToProto } from './offers/prices.ts';
 import type { Orders } from './orders/order-admin.ts';
-import type { BuyOffer, GetOfferPage } from './purchases/page-purchases.ts';
+import type { createOfferPage } from './purchases/page-purchases.ts';
 
-export type OrderServiceOptions = {
+export type OrderServiceOptions = ReturnType<typeof createOfferPage> & {
   readonly orders: Orders;
   readonly getClaimedOrder: ReturnType<typeof createGetClaimedOrder>;
-  readonly getOfferPage: GetOfferPage;
-  readonly buyOffer: BuyOffer;
 };
 
 export function createOrderService(options: OrderServiceOptions): ServiceImpl<typeof OrderService> {
@@ -26,14 +25,10 @@ export function createOrderService(options: OrderServiceOptions): ServiceImpl<ty
     },
 
     async listOrders(request, context) {
-      const { app, offer, slot, customerId, licenseId, state, createdFrom, createdTo } = request;
+      const { createdFrom, createdTo } = request;
       const filter = {
-        app,
-        offer,
-        slot,
-        customerId,
-        licenseId,
-        state: orderStateFromProto(state),
+        ...request,
+        state: nameOf(ORDER_STATES, request.state),
         createdFrom: createdFrom && readTimestamp('createdFrom', createdFrom),
         createdTo: createdTo && readTimestamp('createdTo', createdTo),
         scope: scopeOf(context),
@@ -52,7 +47,7 @@ export function createOrderService(options: OrderServiceOptions): ServiceImpl<ty
         status: chargeStatusToProto(status),
         ...(order && {
           orderId: formatId('ord', order.id),
-          orderState: orderStateToProto(order.state),
+          orderState: ORDER_STATES[order.state],
           offerName: order.offerName,
           appName: order.appName,
           downloadUrl: order.downloadUrl,

@@ -2,7 +2,7 @@
 import type { Pool, QueryConfig } from 'pg';
 import type { FindOwner } from '../access/scope.ts';
 import { parseId } from '../ids.ts';
-import { parseOfferRef } from './offers/offer-ref.ts';
+import { parseOfferRef } from './offers/find-offer.ts';
 
 export function createFindOrderOwner(pool: Pool): Pick<FindOwner, 'offer' | 'orderApp' | 'orderSlot'> {
   const findOwner = async (statement: QueryConfig): Promise<string | undefined> => {

@@ -1,5 +1,6 @@
 // Activation: binds a machine to a license. Concurrent requests share statements.
 import type { Pool } from 'pg';
+import type { ActivateRequest } from '../../../gen/hub/license/v1/license_service_pb.ts';
 import type { Clock } from '../../clock.ts';
 import { HubError, overloaded, type SeatUsage } from '../../errors.ts';
 import { formatId } from '../../ids.ts';
@@ -24,13 +25,6 @@ import {
 } from './find-or-allocate-seats.ts';
 import type { LastSeen } from './last-seen.ts';
 import { type SeatUpdate, updateSeats } from './update-seats.ts';
-
-export type ActivateRequest = {
-  readonly licenseKey: string;
-  readonly machineFingerprint: string;
-  readonly machineLabel: string;
-  readonly appVersion: string;
-};
 
 export type Activation = { readonly license: SignedLicense; readonly publicKeyPem: string };
 

@@ -1,32 +1,17 @@
 // Soft check of a license and the seat of a machine. Concurrent requests share one statement.
 import type { Pool } from 'pg';
+import { LicenseState } from '../../../gen/hub/license/v1/license_pb.ts';
+import type { CheckStatusRequest } from '../../../gen/hub/license/v1/license_service_pb.ts';
 import type { Clock } from '../../clock.ts';
-import { HubError, type SeatUsage } from '../../errors.ts';
+import { HubError } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
-import { epochMs } from '../../storage/sql/epoch.ts';
+import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
+import { timestampsIn } from '../../timestamp.ts';
+import { limitsToProto } from '../messages.ts';
 import { graceEndsAtMs, ineligible } from '../state.ts';
 import { effectiveLimits, type Limits } from '../terms.ts';
 import type { LastSeen } from './last-seen.ts';
-
-export type CheckStatusRequest = {
-  readonly licenseId: string;
-  readonly machineFingerprint?: string | undefined;
-};
-
-export type LicenseStatus = {
-  readonly licenseId: string;
-  readonly seats: SeatUsage;
-  readonly expiresAt: Date | undefined;
-  /** When the grace ends, of a license that is past its expiry. */
-  readonly graceEndsAt: Date | undefined;
-  readonly limits: Limits | undefined;
-  readonly features: readonly string[];
-  readonly termsVersion: number;
-  readonly checkedAt: Date;
-  /** After how many seconds the machine should check again. */
-  readonly recheckAfterSeconds: number;
-};
 
 /**
  * The recommended interval: one day, as DEFAULT_RECHECK_SECONDS in client/hub/check-schedule.ts.
@@ -36,8 +21,8 @@ const RECHECK_AFTER_SECONDS = 24 * 60 * 60;
 export type CheckStatusOptions = { readonly pool: Pool; readonly lastSeen: LastSeen; readonly clock: Clock };
 
 /**
- * Rejects, in this order, with HubError `license_unknown`, `license_revoked`, `license_suspended`,
- * `license_expired`, `seat_not_active`.
+ * Answers with the status. Rejects, in this order, with HubError `license_unknown`, `license_revoked`,
+ * `license_suspended`, `license_expired`, `seat_not_active`.
  */
 export function createCheckStatus({ pool, lastSeen, clock }: CheckStatusOptions) {
   const read = createBatcher<StatusLookup, StatusRow | undefined>({
@@ -45,7 +30,7 @@ export function createCheckStatus({ pool, lastSeen, clock }: CheckStatusOptions)
     maxSize: 128,
     maxInFlight: 2,
   });
-  return async ({ licenseId, machineFingerprint }: CheckStatusRequest): Promise<LicenseStatus> => {
+  return async ({ licenseId, machineFingerprint }: CheckStatusRequest) => {
     const uuid = parseId('lic', licenseId);
     const row = uuid && (await read({ uuid, machineFingerprint: machineFingerprint ?? null }));
     if (!row)
@@ -60,20 +45,21 @@ export function createCheckStatus({ pool, lastSeen, clock }: CheckStatusOptions)
       }
       lastSeen.touch(row.seatId, row.lastSeenAtMs, now);
     }
+    const times = { checkedAt: now, expiresAt: dateOf(row.expiresAtMs), graceEndsAt: currentGrace(row, now) };
     return {
       licenseId,
+      state: times.graceEndsAt ? LicenseState.GRACE : LicenseState.ACTIVE,
       seats: { limit: row.seatLimit, used: row.used },
-      expiresAt: row.expiresAtMs === null ? undefined : new Date(row.expiresAtMs),
-      graceEndsAt: currentGrace(row, now),
-      limits: effectiveLimits(row.profileLimits ?? undefined, row.limits ?? undefined),
+      ...timestampsIn(times, 'checkedAt', 'expiresAt', 'graceEndsAt'),
+      limits: limitsToProto(effectiveLimits(row.profileLimits ?? undefined, row.limits ?? undefined)),
       features: row.features,
       termsVersion: row.termsVersion,
-      checkedAt: now,
       recheckAfterSeconds: RECHECK_AFTER_SECONDS,
     };
   };
 }
 
+/** When the grace ends, of a license that is past its expiry. */
 function currentGrace(row: StatusRow, now: Date): Date | undefined {
   const endsAtMs = graceEndsAtMs(row);
   const isExpired = row.expiresAtMs !== null && row.expiresAtMs <= now.getTime();

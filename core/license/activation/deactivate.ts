@@ -1,12 +1,11 @@
 // Deactivation: releases the seat of a machine.
 import type { Pool } from 'pg';
+import type { DeactivateRequest } from '../../../gen/hub/license/v1/license_service_pb.ts';
 import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import type { HashTypedKey } from '../keys/hash-typed-key.ts';
 import { licenseKeyUnknown } from '../keys/license-key.ts';
 import type { LicenseMetrics } from '../metrics.ts';
-
-export type DeactivateRequest = { readonly licenseKey: string; readonly machineFingerprint: string };
 
 export type DeactivateOptions = {
   readonly pool: Pool;

@@ -4,16 +4,7 @@
 import type { Pool } from 'pg';
 import { DAY_MS } from '../terms.ts';
 
-export type LastSeen = {
-  /**
-   * Queues an update, unless the recorded time is less than five minutes old and of the same day in UTC.
-   * For a new seat it is null: the insert has set the time, and only the day of the license is left to
-   * write.
-   */
-  touch(seatId: string, recordedAtMs: number | null, now: Date): void;
-  /** Writes what is queued, and stops. */
-  close(): Promise<void>;
-};
+export type LastSeen = ReturnType<typeof createLastSeen>;
 
 export type LastSeenOptions = { readonly pool: Pool; readonly onError: (error: unknown) => void };
 
@@ -22,7 +13,7 @@ const REFRESH_AFTER_MS = 5 * 60 * 1000;
 const WRITE_AFTER_MS = 20;
 const MIN_INTERVAL_MS = 1_000;
 
-export function createLastSeen({ pool, onError }: LastSeenOptions): LastSeen {
+export function createLastSeen({ pool, onError }: LastSeenOptions) {
   let queued = new Map<string, Date>();
   let timer: NodeJS.Timeout | undefined;
   let writtenAtMs = -Infinity;
@@ -44,12 +35,18 @@ export function createLastSeen({ pool, onError }: LastSeenOptions): LastSeen {
   };
 
   return {
-    touch(seatId, recordedAtMs, now) {
+    /**
+     * Queues an update, unless the recorded time is less than five minutes old and of the same day in UTC.
+     * For a new seat it is null: the insert has set the time, and only the day of the license is left to
+     * write.
+     */
+    touch(seatId: string, recordedAtMs: number | null, now: Date): void {
       if (recordedAtMs !== null && isCurrent(recordedAtMs, now.getTime())) return;
       queued.set(seatId, now);
       const waitMs = writtenAtMs + MIN_INTERVAL_MS - performance.now();
       timer ??= setTimeout(() => void write(), Math.max(WRITE_AFTER_MS, waitMs)).unref();
     },
+    /** Writes what is queued, and stops. */
     close: write,
   };
 }

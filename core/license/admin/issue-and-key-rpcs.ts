@@ -24,12 +24,10 @@ export type IssueAndKeyRpcsOptions = {
   readonly clock: Clock;
 };
 
-export function createIssueAndKeyRpcs({
-  issueLicenses,
-  licenseKeys,
-  keySecretAdmin,
-  clock,
-}: IssueAndKeyRpcsOptions): Partial<ServiceImpl<typeof LicenseAdminService>> {
+export function createIssueAndKeyRpcs(
+  options: IssueAndKeyRpcsOptions,
+): Partial<ServiceImpl<typeof LicenseAdminService>> {
+  const { issueLicenses, licenseKeys, keySecretAdmin, clock } = options;
   return {
     async issueLicenses(request, context) {
       const issued = await issueLicenses(issueRequest(request, appsOf(context)), actorOf(context));
@@ -48,13 +46,10 @@ export function createIssueAndKeyRpcs({
 
     async rekeyLicense(request, context) {
       const { idempotencyKey: key, ...asSent } = request;
+      const { licenseId } = request;
       const repeatable =
         key === undefined ? undefined : { key, request: toJson(RekeyLicenseRequestSchema, asSent) };
-      const { license, licenseKey } = await licenseKeys.rekey(
-        request.licenseId,
-        repeatable,
-        actorOf(context),
-      );
+      const { license, licenseKey } = await licenseKeys.rekey(licenseId, repeatable, actorOf(context));
       return { license: licenseToProto(license, clock()), licenseKey };
     },
 
@@ -69,20 +64,11 @@ export function createIssueAndKeyRpcs({
 }
 
 function issueRequest(request: IssueLicensesRequest, callerApps: IssueRequest['callerApps']): IssueRequest {
-  const { app, seatLimit, limitProfile, features, graceDays, leaseDays, metadata, signedMetadata } = request;
   const { idempotencyKey: key, ...asSent } = request;
   return {
-    app,
-    seatLimit,
+    ...asSent,
     limits: limitsFromProto(request.limits),
-    limitProfile,
-    features,
     expiresAt: request.expiresAt && readTimestamp('expiresAt', request.expiresAt),
-    validFor: request.validFor,
-    graceDays,
-    leaseDays,
-    metadata,
-    signedMetadata,
     customer: customerOf(request),
     count: request.count || 1,
     callerApps,

@@ -19,9 +19,9 @@ import type { App, License } from '../entities.ts';
 import { deriveLicenseKey } from '../keys/license-key.ts';
 import type { KeySecrets } from '../keys/open-key-secrets.ts';
 import { findApp } from './find-app.ts';
+import { readLicenses } from './find-licenses.ts';
 import { FIRST_GENERATION, insertLicenses, type LicenseKeyRow, newLicense } from './insert-licenses.ts';
 import { type NewTerms, type RequestedTerms, resolveTerms } from './issue-terms.ts';
-import { readLicenses } from './read-licenses-by-id.ts';
 
 /** The idempotency key of a caller, and the request as sent, without that key; a JSON value. */
 export type Repeatable = Pick<IdempotentRequest, 'key' | 'request'>;
@@ -62,29 +62,22 @@ export function createIssueLicenses({ db, sealer, keySecrets, clock }: IssueOpti
     const terms = await resolveTerms(db.em(), app, request, now);
     const { id: keySecretId, secret } = await keySecrets.active('derivation');
     const issued = Array.from({ length: request.count }, () => newLicense(secret));
+    const ids = issued.map(({ id }) => id);
     await inTransaction(db.pool, async (client, send) => {
-      const customerId = await findCustomer(client, request.customer, {
-        sealer,
-        actor,
-        now,
-        apps: request.callerApps,
-      });
+      const options = { sealer, actor, now, apps: request.callerApps };
+      const customerId = await findCustomer(client, request.customer, options);
       if (remembered) {
         await storeRequest(client, {
           ...remembered,
-          result: { ids: issued.map(({ id }) => id), keyGeneration: FIRST_GENERATION },
+          result: { ids, keyGeneration: FIRST_GENERATION },
           customerId: typeof request.customer === 'object' ? customerId : null,
           at: now,
         });
       }
       const rows = issued.map((each) => ({ ...each, customerId }));
       send(insertLicenses(rows, { appId: app.id, keySecretId, createdAt: now, terms }));
-      send(
-        recordEvents(
-          now,
-          issued.map(({ id }) => ({ type: 'license.issued', objectId: id, appId: app.id })),
-        ),
-      );
+      const events = ids.map((objectId) => ({ type: 'license.issued', objectId, appId: app.id }) as const);
+      send(recordEvents(now, events));
       await recordChangeNow(client, actor, now, {
         action: 'license.issue',
         subject: formatId('app', app.id),
@@ -93,10 +86,7 @@ export function createIssueLicenses({ db, sealer, keySecrets, clock }: IssueOpti
         detail: { slug: app.slug },
       });
     });
-    const licenses = await readLicenses(
-      db.em(),
-      issued.map(({ id }) => id),
-    );
+    const licenses = await readLicenses(db.em(), ids);
     return licenses.map((license, index) => ({ license, licenseKey: issued[index]?.licenseKey ?? '' }));
   };
 

@@ -12,15 +12,15 @@ export type RequestedTerms = {
   readonly seatLimit: number;
   /** Override the limits of the profile. */
   readonly limits: Limits | undefined;
-  readonly limitProfile: string | undefined;
+  readonly limitProfile?: string | undefined;
   readonly features: readonly string[];
   readonly expiresAt: Date | undefined;
   /** From the first activation. Excludes `expiresAt`. */
-  readonly validFor: Period | undefined;
+  readonly validFor?: Period | undefined;
   /** Undefined means the default of the app. */
-  readonly graceDays: number | undefined;
+  readonly graceDays?: number | undefined;
   /** 0 means no lease, undefined the default of the app. */
-  readonly leaseDays: number | undefined;
+  readonly leaseDays?: number | undefined;
   readonly metadata: Metadata;
   /** Names of entries of `metadata`. */
   readonly signedMetadata: readonly string[];

@@ -63,9 +63,8 @@ export function createSigningKeyAdmin({ db, sealer, clock }: SigningKeyAdminOpti
           throw new HubError('signing_key_unknown', `the app has no signing key "${kid}"`, { field: 'kid' });
         }
         if (key.retiredAt == null) {
-          throw new HubError('signing_key_active', 'this key is the active one; rotate first', {
-            field: 'kid',
-          });
+          const message = 'this key is the active one; rotate first';
+          throw new HubError('signing_key_active', message, { field: 'kid' });
         }
         if (key.withdrawnAt == null) {
           key.withdrawnAt = clock();

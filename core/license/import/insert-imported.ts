@@ -35,12 +35,8 @@ export async function insertImported(
       REVOKE_REASON,
     ],
   });
-  await client.query(
-    recordEvents(
-      now,
-      ids.map((objectId) => ({ type: 'license.imported', objectId, appId })),
-    ),
-  );
+  const events = ids.map((objectId) => ({ type: 'license.imported', objectId, appId }) as const);
+  await client.query(recordEvents(now, events));
   return ids;
 }
 

@@ -3,18 +3,13 @@ import type { KeyObject } from 'node:crypto';
 import { createBatcher } from '../../storage/sql/batcher.ts';
 import type { KeySecrets } from './open-key-secrets.ts';
 
-export type ImportPepper = {
-  /** The pepper; undefined before the first import into this database. */
-  find(): Promise<KeyObject | undefined>;
-  /** The pepper, created if there is none. */
-  findOrCreate(): Promise<KeyObject>;
-};
+export type ImportPepper = ReturnType<typeof createImportPepper>;
 
 /**
  * The pepper never changes, so a hub reads it once. Another hub may create it, so a hub that has none reads
  * again for each typed key that needs it. Requests that arrive at the same time share one read.
  */
-export function createImportPepper(keySecrets: Pick<KeySecrets, 'active' | 'find'>): ImportPepper {
+export function createImportPepper(keySecrets: Pick<KeySecrets, 'active' | 'find'>) {
   let known: KeyObject | undefined;
   const read = createBatcher<undefined, KeyObject | undefined>({
     maxSize: 128,
@@ -25,8 +20,10 @@ export function createImportPepper(keySecrets: Pick<KeySecrets, 'active' | 'find
     },
   });
   return {
-    find: async () => known ?? read(undefined),
-    async findOrCreate() {
+    /** The pepper; undefined before the first import into this database. */
+    find: async (): Promise<KeyObject | undefined> => known ?? read(undefined),
+    /** The pepper, created if there is none. */
+    async findOrCreate(): Promise<KeyObject> {
       known ??= (await keySecrets.active('import')).secret;
       return known;
     },

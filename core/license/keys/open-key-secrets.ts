@@ -13,22 +13,13 @@ export type KeySecretPurpose = KeySecretRow['purpose'];
 /** An opened secret and its UUID. */
 export type OpenedKeySecret = { readonly id: string; readonly secret: KeyObject };
 
-export type KeySecrets = {
-  /** The active secret of a purpose; creates it if there is none. Reads the database in each call. */
-  active(purpose: KeySecretPurpose): Promise<OpenedKeySecret>;
-  /** The same without creating it. */
-  find(purpose: KeySecretPurpose): Promise<OpenedKeySecret | undefined>;
-  /** The same within a transaction. @throws Error if there is none */
-  activeIn(client: ClientBase, purpose: KeySecretPurpose): Promise<OpenedKeySecret>;
-  /** The secret with this UUID, active or retired. An id always names the same secret: it is read once. */
-  get(id: string): Promise<KeyObject>;
-};
+export type KeySecrets = ReturnType<typeof createKeySecrets>;
 
 export type KeySecretsOptions = { readonly pool: Pool; readonly sealer: Sealer; readonly clock: Clock };
 
 const SECRET_BYTES = 32;
 
-export function createKeySecrets({ pool, sealer, clock }: KeySecretsOptions): KeySecrets {
+export function createKeySecrets({ pool, sealer, clock }: KeySecretsOptions) {
   const opened = new Map<string, KeyObject>();
   const open = ({ id, sealed }: SealedSecret): OpenedKeySecret => {
     let secret = opened.get(id);
@@ -40,6 +31,7 @@ export function createKeySecrets({ pool, sealer, clock }: KeySecretsOptions): Ke
     }
     return { id, secret };
   };
+  /** The active secret of a purpose. Reads the database in each call. */
   const find = async (purpose: KeySecretPurpose): Promise<OpenedKeySecret | undefined> => {
     const row = await readActive(pool, purpose);
     return row && open(row);
@@ -61,13 +53,18 @@ export function createKeySecrets({ pool, sealer, clock }: KeySecretsOptions): Ke
     });
   return {
     find,
-    active: async (purpose) => (await find(purpose)) ?? open(await create(purpose)),
-    async activeIn(client, purpose) {
+    /** The same; creates it if there is none. */
+    async active(purpose: KeySecretPurpose): Promise<OpenedKeySecret> {
+      return (await find(purpose)) ?? open(await create(purpose));
+    },
+    /** The same within a transaction. @throws Error if there is none */
+    async activeIn(client: ClientBase, purpose: KeySecretPurpose): Promise<OpenedKeySecret> {
       const row = await readActive(client, purpose);
       if (row === undefined) throw new Error(`there is no active key secret for ${purpose}`);
       return open(row);
     },
-    async get(id) {
+    /** The secret with this UUID, active or retired. An id always names the same secret: it is read once. */
+    async get(id: string): Promise<KeyObject> {
       const secret = opened.get(id);
       if (secret !== undefined) return secret;
       const { rows } = await pool.query<SealedSecret>({

@@ -138,15 +138,13 @@ const CHECKS: Readonly<Record<string, Check | undefined>> = {
 
 export type UnsealedKey = { readonly privateKey: KeyObject; readonly publicKeyPem: string };
 
-export type SigningKeyCache = {
-  /** Reads the key on first use. A key id always names the same key, so entries never expire. */
-  get(kid: string): Promise<UnsealedKey>;
-};
+export type SigningKeyCache = ReturnType<typeof createSigningKeyCache>;
 
-export function createSigningKeyCache(pool: Pool, sealer: Sealer): SigningKeyCache {
+export function createSigningKeyCache(pool: Pool, sealer: Sealer) {
   const keys = new Map<string, Promise<UnsealedKey>>();
   return {
-    get(kid) {
+    /** Reads the key on first use. A key id always names the same key, so entries never expire. */
+    get(kid: string): Promise<UnsealedKey> {
       let key = keys.get(kid);
       if (key === undefined) {
         key = readKey(pool, sealer, kid);

@@ -9,16 +9,7 @@ import { HubError } from '../../errors.ts';
 import { DAY_MS } from '../../license/terms.ts';
 import { epochMs } from '../../storage/sql/epoch.ts';
 
-export type ClaimTokens = {
-  /** Returns a new token of the session with this UUID. The oldest tokens beyond 10 stop working. */
-  issue(sessionId: string): Promise<string>;
-  /** @throws HubError `claim_invalid` */
-  check(claim: {
-    readonly sessionId: string;
-    readonly token: string;
-    readonly paidAt: Date | null;
-  }): Promise<void>;
-};
+export type ClaimTokens = ReturnType<typeof createClaimTokens>;
 
 const PREFIX = 'claim_';
 const TOKEN_BYTES = 32;
@@ -33,9 +24,10 @@ const VALID_UNPAID_MS = 90 * DAY_MS;
 const KEPT_MS = VALID_UNPAID_MS + VALID_AFTER_PAYMENT_MS;
 const REMOVED_TOKENS = 20;
 
-export function createClaimTokens({ pool, clock }: { pool: Pool; clock: Clock }): ClaimTokens {
+export function createClaimTokens({ pool, clock }: { pool: Pool; clock: Clock }) {
   return {
-    async issue(sessionId) {
+    /** Returns a new token of the session with this UUID. The oldest tokens beyond 10 stop working. */
+    async issue(sessionId: string): Promise<string> {
       const now = clock();
       const token = PREFIX + randomBytes(TOKEN_BYTES).toString('base64url');
       await pool.query({
@@ -56,7 +48,8 @@ export function createClaimTokens({ pool, clock }: { pool: Pool; clock: Clock })
       return token;
     },
 
-    async check({ sessionId, token, paidAt }) {
+    /** @throws HubError `claim_invalid` */
+    async check({ sessionId, token, paidAt }: Claim): Promise<void> {
       const { rows } = await pool.query<{ ageMs: number }>({
         name: 'read_claim_token',
         // claim_token_pkey
@@ -77,6 +70,8 @@ export function createClaimTokens({ pool, clock }: { pool: Pool; clock: Clock })
     },
   };
 }
+
+type Claim = { readonly sessionId: string; readonly token: string; readonly paidAt: Date | null };
 
 function hashOf(token: string): Buffer {
   return createHash('sha256').update(token).digest();

@@ -37,10 +37,8 @@ const NOTHING: Fulfillment = { events: [], changes: [] };
  * took back.
  */
 async function readOpenPurchases(client: PoolClient, paid: readonly PaidSession[]): Promise<PaidPurchase[]> {
-  const purchases = await readPaidPurchases(
-    client,
-    paid.map(({ id }) => id),
-  );
+  const sessionIds = paid.map(({ id }) => id);
+  const purchases = await readPaidPurchases(client, sessionIds);
   return purchases.filter(({ order }) => order?.state !== 'fulfilled');
 }
 

@@ -2,14 +2,11 @@
 import { HubError } from '../../errors.ts';
 import type { ChangeableTerms, LockedLicense } from '../../license/admin/change/locked-license.ts';
 import { renewedTerms } from '../../license/admin/change/renew-license.ts';
+import { MAX_SEATS, UNLIMITED } from '../../license/terms.ts';
 import type { RenewalGrant, SeatsGrant } from '../offers/grant.ts';
 
 /** The terms of the license with the grant, or the reason why it cannot be granted, as a sentence. */
 export type GrantResult = { readonly terms: ChangeableTerms } | { readonly blocked: string };
-
-const UNLIMITED = -1;
-/** The type of the column. */
-const MOST_SEATS = 2 ** 31 - 1;
 
 /** @param quantity how many units were bought */
 export function grantOnLicense(
@@ -35,6 +32,6 @@ function addSeats({ terms, state }: LockedLicense, { seats }: SeatsGrant, quanti
   if (state.revoked) return { blocked: 'this license has been revoked: reinstate it before you add seats' };
   if (terms.seatLimit === UNLIMITED) return { blocked: 'this license has unlimited seats' };
   const seatLimit = terms.seatLimit + seats * quantity;
-  if (seatLimit > MOST_SEATS) return { blocked: `a license has at most ${MOST_SEATS} seats` };
+  if (seatLimit > MAX_SEATS) return { blocked: `a license has at most ${MAX_SEATS} seats` };
   return { terms: { ...terms, seatLimit } };
 }

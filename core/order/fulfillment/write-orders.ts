@@ -1,5 +1,6 @@
 // The statements that write orders and their licenses.
 import type { QueryConfig } from 'pg';
+import { columns } from '../../storage/sql/transaction.ts';
 import { joinNotes } from '../refunds/refund-reasons.ts';
 import type { OrderAttempt } from './order-attempt.ts';
 
@@ -43,13 +44,6 @@ export function insertOrderLicenses(attempts: readonly OrderAttempt[]): QueryCon
            seats_added)
            select * from unnest($1::uuid[], $2::uuid[], $3::boolean[], $4::timestamptz[], $5::timestamptz[],
                                 $6::int[])`,
-    values: [
-      rows.map(({ orderId }) => orderId),
-      rows.map(({ licenseId }) => licenseId),
-      rows.map(({ issued }) => issued),
-      rows.map(({ expiresBefore }) => expiresBefore),
-      rows.map(({ expiresAfter }) => expiresAfter),
-      rows.map(({ seatsAdded }) => seatsAdded),
-    ],
+    values: columns(rows, 'orderId', 'licenseId', 'issued', 'expiresBefore', 'expiresAfter', 'seatsAdded'),
   };
 }

@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
 import type { OfferTerms } from '../../../gen/hub/order/v1/order_pb.ts';
-import { HubError } from '../../errors.ts';
+import { type HubError, offerInvalid } from '../../errors.ts';
 import { DRIVERS } from '../../payment/providers/registry.ts';
 import type { CatalogPrice } from '../entities.ts';
 import type { Grant } from './grant.ts';
@@ -16,20 +16,20 @@ export async function checkCatalogPrices(
 ): Promise<readonly CatalogPrice[]> {
   if (messages.length === 0) return [];
   if (kind !== 'license')
-    throw refused('only offers of new licenses can name prices: a purchase at the provider names no license');
+    throw invalid('only offers of new licenses can name prices: a purchase at the provider names no license');
   const sorted = messages
     .map(({ gateway, price }) => ({ gateway, price }))
     .sort((one, other) => (textOf(one) < textOf(other) ? -1 : 1));
   for (const [index, each] of sorted.entries()) {
     const catalog = DRIVERS.find(({ gateway }) => gateway === each.gateway)?.catalog;
     if (catalog === undefined)
-      throw refused(`${JSON.stringify(each.gateway)} is not a gateway with a catalog of prices`);
+      throw invalid(`${JSON.stringify(each.gateway)} is not a gateway with a catalog of prices`);
     const { pattern, example } = catalog.priceIds;
     if (!pattern.test(each.price))
-      throw refused(`${JSON.stringify(each.price)} is not the id of a price: write one such as ${example}`);
+      throw invalid(`${JSON.stringify(each.price)} is not the id of a price: write one such as ${example}`);
     const before = sorted[index - 1];
     if (before !== undefined && textOf(before) === textOf(each))
-      throw refused(`${each.price} is named twice`);
+      throw invalid(`${each.price} is named twice`);
     const others = await em
       .getConnection()
       .execute<{ id: string; offer: string }[]>(
@@ -39,7 +39,7 @@ export async function checkCatalogPrices(
         em.getTransactionContext(),
       );
     const other = others.find(({ id }) => id !== offerId);
-    if (other !== undefined) throw refused(`the offer ${other.offer} names ${each.price} already`);
+    if (other !== undefined) throw invalid(`the offer ${other.offer} names ${each.price} already`);
   }
   return sorted;
 }
@@ -64,6 +64,6 @@ function textOf({ gateway, price }: CatalogPrice): string {
   return `${gateway} ${price}`;
 }
 
-function refused(message: string): HubError {
-  return new HubError('offer_invalid', message, { field: 'terms.catalogPrices' });
+function invalid(message: string): HubError {
+  return offerInvalid('terms.catalogPrices', message);
 }

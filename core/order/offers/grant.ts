@@ -1,6 +1,6 @@
 // The grant of an offer: what a paid order gives the customer, as a version of the offer stores it.
 import type { OfferTerms } from '../../../gen/hub/order/v1/order_pb.ts';
-import { HubError } from '../../errors.ts';
+import { offerInvalid } from '../../errors.ts';
 import { checkSignedMetadata } from '../../license/admin/issue-terms.ts';
 import { formatPeriod, type Period } from '../../license/calendar-period.ts';
 import { limitsFromProto, limitsToProto } from '../../license/messages.ts';
@@ -69,9 +69,7 @@ export async function grantFromProto(
     case 'seats':
       return { kind: 'seats', seats: grant.value.seats };
     case undefined:
-      throw new HubError('offer_invalid', 'set terms.license, terms.renewal or terms.seats', {
-        field: 'terms',
-      });
+      throw offerInvalid('terms', 'set terms.license, terms.renewal or terms.seats');
   }
 }
 

@@ -1,5 +1,6 @@
 // Administration of offers. A change of the terms is a new version; versions are never changed.
 import { type EntityManager, LockMode, UniqueConstraintViolationException } from '@mikro-orm/postgresql';
+import type { ListOffersRequest } from '../../../gen/hub/order/v1/offer_service_pb.ts';
 import type { OfferTerms } from '../../../gen/hub/order/v1/order_pb.ts';
 import type { Actor } from '../../access/caller.ts';
 import { recordChange } from '../../audit/record.ts';
@@ -12,8 +13,7 @@ import type { KeySecrets } from '../../license/keys/open-key-secrets.ts';
 import type { Database } from '../../storage/database.ts';
 import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
 import { type Offer, OfferSchema, type OfferVersion, OfferVersionSchema } from '../entities.ts';
-import { findOffer } from './find-offer.ts';
-import { formatOfferRef } from './offer-ref.ts';
+import { findOffer, formatOfferRef } from './find-offer.ts';
 import { checkSameGrant, checkTerms, factsOf, isSameTerms, type Terms, termsOf } from './offer-terms.ts';
 
 export type OffersOptions = {
@@ -28,33 +28,12 @@ export type VersionedOffer = { readonly offer: Offer; readonly version: OfferVer
 /** An offer after a request; `changed` is false if it was so already. */
 export type ChangedOffer = VersionedOffer & { readonly changed: boolean };
 
-export type OfferFilter = {
-  readonly app: string | undefined;
-  readonly includeArchived: boolean;
-};
+export type OfferFilter = Pick<ListOffersRequest, 'app' | 'includeArchived'>;
 
 export type Offers = ReturnType<typeof createOffers>;
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
 export function createOffers({ db, keySecrets, clock }: OffersOptions) {
-  const setArchived = (ref: string, archived: boolean, actor: Actor): Promise<ChangedOffer> =>
-    db.em().transactional(async (em) => {
-      const offer = await lockOffer(em, ref);
-      const changed = archived !== (offer.archivedAt != null);
-      if (changed) {
-        const now = clock();
-        offer.archivedAt = archived ? now : null;
-        recordChange(em, actor, now, {
-          action: archived ? 'offer.archive' : 'offer.unarchive',
-          subject: formatId('ofr', offer.id),
-          before: { archived: !archived },
-          after: { archived },
-          detail: { offer: formatOfferRef(offer) },
-        });
-      }
-      return { ...(await withVersion(em, offer)), changed };
-    });
-
   return {
     /**
      * @throws HubError `app_unknown`, `offer_exists`, `offer_invalid`, `amount_invalid`, `period_invalid`,
@@ -87,9 +66,8 @@ export function createOffers({ db, keySecrets, clock }: OffersOptions) {
         });
       } catch (error) {
         if (!(error instanceof UniqueConstraintViolationException)) throw error;
-        throw new HubError('offer_exists', `the app "${app}" has an offer "${slug}" already`, {
-          field: 'slug',
-        });
+        const message = `the app "${app}" has an offer "${slug}" already`;
+        throw new HubError('offer_exists', message, { field: 'slug' });
       }
     },
 
@@ -103,12 +81,9 @@ export function createOffers({ db, keySecrets, clock }: OffersOptions) {
       return db.em().transactional(async (em) => {
         const offer = await lockOffer(em, ref);
         if (expectedVersion !== undefined && expectedVersion !== offer.version) {
-          throw new HubError(
-            'version_conflict',
-            `the offer has version ${offer.version}, not ${expectedVersion}: ` +
-              'read it again before you change it',
-            { field: 'expectedVersion' },
-          );
+          const versions = `version ${offer.version}, not ${expectedVersion}`;
+          const message = `the offer has ${versions}: read it again before you change it`;
+          throw new HubError('version_conflict', message, { field: 'expectedVersion' });
         }
         const { version: current } = await withVersion(em, offer);
         const before = termsOf(current);
@@ -154,8 +129,25 @@ export function createOffers({ db, keySecrets, clock }: OffersOptions) {
       return { items: versions, nextPageToken };
     },
 
-    archive: (ref: string, actor: Actor): Promise<ChangedOffer> => setArchived(ref, true, actor),
-    unarchive: (ref: string, actor: Actor): Promise<ChangedOffer> => setArchived(ref, false, actor),
+    /** @throws HubError `offer_unknown` */
+    setArchived(ref: string, archived: boolean, actor: Actor): Promise<ChangedOffer> {
+      return db.em().transactional(async (em) => {
+        const offer = await lockOffer(em, ref);
+        const changed = archived !== (offer.archivedAt != null);
+        if (changed) {
+          const now = clock();
+          offer.archivedAt = archived ? now : null;
+          recordChange(em, actor, now, {
+            action: archived ? 'offer.archive' : 'offer.unarchive',
+            subject: formatId('ofr', offer.id),
+            before: { archived: !archived },
+            after: { archived },
+            detail: { offer: formatOfferRef(offer) },
+          });
+        }
+        return { ...(await withVersion(em, offer)), changed };
+      });
+    },
   };
 }
 

@@ -1,8 +1,9 @@
 // The terms of offers: checks those of requests, compares versions, and describes them for the audit log.
 import { isDeepStrictEqual } from 'node:util';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { OfferTerms } from '../../../gen/hub/order/v1/order_pb.ts';
-import { HubError } from '../../errors.ts';
+import type { OfferTerms, RefundPolicy } from '../../../gen/hub/order/v1/order_pb.ts';
+import { nameOf, REFUND_POLICIES } from '../../../lib/presentation/enum-names.ts';
+import { offerInvalid } from '../../errors.ts';
 import { findLimitProfile } from '../../license/admin/limit-profiles.ts';
 import type { App } from '../../license/entities.ts';
 import type { Slot } from '../../payment/entities.ts';
@@ -11,7 +12,6 @@ import type { CatalogPrice, OfferVersion, RefundPolicyName } from '../entities.t
 import { checkCatalogPrices } from './catalog-prices.ts';
 import { type Grant, grantFromProto } from './grant.ts';
 import { type Prices, pricesFromProto } from './prices.ts';
-import { refundPolicyFromProto } from './refund-policy.ts';
 
 /** The checked terms of a version. */
 export type Terms = {
@@ -43,14 +43,11 @@ export async function checkTerms(
   });
   const { name, pageSlot, downloadUrl } = terms;
   if (pageSlot !== '' && grant.kind !== 'license') {
-    throw new HubError('offer_invalid', 'the page of the hub sells new licenses only: leave out the slot', {
-      field: 'terms.pageSlot',
-    });
+    const message = 'the page of the hub sells new licenses only: leave out the slot';
+    throw offerInvalid('terms.pageSlot', message);
   }
   if (downloadUrl !== '' && !/^https?:$/.test(URL.parse(downloadUrl)?.protocol ?? '')) {
-    throw new HubError('offer_invalid', 'write an address that begins with https:// or http://', {
-      field: 'terms.downloadUrl',
-    });
+    throw offerInvalid('terms.downloadUrl', 'write an address that begins with https:// or http://');
   }
   return {
     name,
@@ -77,14 +74,30 @@ export function termsOf(version: OfferVersion): Terms {
   };
 }
 
+/** The policies that suit each kind of grant; the first is the default. */
+const POLICIES: Readonly<Record<Grant['kind'], readonly [RefundPolicyName, ...RefundPolicyName[]]>> = {
+  license: ['suspend', 'revoke', 'keep'],
+  renewal: ['undo', 'keep'],
+  seats: ['undo', 'keep'],
+};
+
+/** @throws HubError `offer_invalid` for a policy that does not suit the grant */
+function refundPolicyFromProto(policy: RefundPolicy, kind: Grant['kind']): RefundPolicyName {
+  const suitable = POLICIES[kind];
+  const name = nameOf(REFUND_POLICIES, policy) ?? suitable[0];
+  if (suitable.includes(name)) return name;
+  const choices = suitable.join(' or ');
+  throw offerInvalid('terms.onRefund', `on a refund of ${GRANT_NAMES[kind]}, choose ${choices}`);
+}
+
 const GRANT_NAMES = { license: 'new licenses', renewal: 'a renewal', seats: 'more seats' } as const;
 
 /** @throws HubError `offer_invalid` if the kind of the grant changes */
 export function checkSameGrant(before: Terms, after: Terms): void {
   const [from, to] = [before.grant.kind, after.grant.kind];
   if (from === to) return;
-  const message = `the offer grants ${GRANT_NAMES[from]}: create another offer for ${GRANT_NAMES[to]}`;
-  throw new HubError('offer_invalid', message, { field: 'terms' });
+  const [was, is] = [GRANT_NAMES[from], GRANT_NAMES[to]];
+  throw offerInvalid('terms', `the offer grants ${was}: create another offer for ${is}`);
 }
 
 export function isSameTerms(one: Terms, other: Terms): boolean {

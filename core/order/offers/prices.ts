@@ -1,6 +1,6 @@
 // The prices of an offer: one in each currency.
 import type { Money as MoneyMessage } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { HubError } from '../../errors.ts';
+import { HubError, offerInvalid } from '../../errors.ts';
 import type { Money } from '../../payment/money.ts';
 import { checkAmount } from '../../payment/sessions/charge-amount.ts';
 
@@ -12,11 +12,8 @@ export function pricesFromProto(messages: readonly MoneyMessage[]): Prices {
   const prices = new Map<string, string>();
   for (const { minorUnits, currency } of messages) {
     checkAmount({ minor: minorUnits, currency }, 'terms.prices');
-    if (prices.has(currency)) {
-      throw new HubError('offer_invalid', `there are two prices in ${currency}: give one`, {
-        field: 'terms.prices',
-      });
-    }
+    if (prices.has(currency))
+      throw offerInvalid('terms.prices', `there are two prices in ${currency}: give one`);
     prices.set(currency, String(minorUnits));
   }
   return Object.fromEntries([...prices].sort(([one], [other]) => (one < other ? -1 : 1)));
@@ -41,9 +38,8 @@ export function amountOf(prices: Prices, quantity: number, currency: string): Mo
       currency === ''
         ? 'the offer has prices in several currencies'
         : `the offer has no price in ${currency}`;
-    throw new HubError('currency_not_offered', `${problem}: choose ${currencies.join(' or ')}`, {
-      field: 'currency',
-    });
+    const message = `${problem}: choose ${currencies.join(' or ')}`;
+    throw new HubError('currency_not_offered', message, { field: 'currency' });
   }
   const amount = { minor: BigInt(minor) * BigInt(quantity), currency: chosen };
   checkAmount(amount);

@@ -1,6 +1,7 @@
 // The licenses of an order, with the keys that it issued.
+
+import { readLicenses } from '../../license/admin/find-licenses.ts';
 import { FIRST_GENERATION } from '../../license/admin/insert-licenses.ts';
-import { readLicenses } from '../../license/admin/read-licenses-by-id.ts';
 import { deriveLicenseKey } from '../../license/keys/license-key.ts';
 import type { KeySecrets } from '../../license/keys/open-key-secrets.ts';
 import type { Database } from '../../storage/database.ts';
@@ -19,10 +20,8 @@ export type LicenseWithKey = {
 export function createReadIssuedKeys(db: Database, keySecrets: Pick<KeySecrets, 'get'>) {
   return async (order: Pick<StoredOrder, 'licenses'>): Promise<LicenseWithKey[]> => {
     const issued = new Set(order.licenses.filter((each) => each.issued).map(({ licenseId }) => licenseId));
-    const licenses = await readLicenses(
-      db.em(),
-      order.licenses.map(({ licenseId }) => licenseId),
-    );
+    const ids = order.licenses.map(({ licenseId }) => licenseId);
+    const licenses = await readLicenses(db.em(), ids);
     return Promise.all(
       licenses.map(async ({ id, keySecret, keyGeneration }) => {
         const isShown = issued.has(id) && keyGeneration === FIRST_GENERATION;

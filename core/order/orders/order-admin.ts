@@ -1,5 +1,7 @@
 // Lists orders, and retries blocked ones.
+import type { ListOrdersRequest } from '../../../gen/hub/order/v1/order_service_pb.ts';
 import type { Actor } from '../../access/caller.ts';
+import type { Scope } from '../../access/entities.ts';
 import { recordChanges } from '../../audit/record.ts';
 import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
@@ -15,25 +17,16 @@ import { inTransaction } from '../../storage/sql/transaction.ts';
 import type { OrderStateName } from '../entities.ts';
 import { findOffer } from '../offers/find-offer.ts';
 import { lockOrders } from '../refunds/refunded-orders.ts';
-import { findOrder } from './find-order.ts';
-import { readOrders, type StoredOrder } from './read-orders.ts';
+import { findOrder, readOrders, type StoredOrder } from './read-orders.ts';
 
 export type OrdersOptions = { readonly db: Database; readonly fulfill: Fulfill; readonly clock: Clock };
 
-export type OrderFilter = {
-  readonly app: string | undefined;
-  /** `app/slug` or `ofr_…` */
-  readonly offer: string | undefined;
-  readonly slot: string | undefined;
-  /** `cus_…` */
-  readonly customerId: string | undefined;
-  /** `lic_…` */
-  readonly licenseId: string | undefined;
+export type OrderFilter = Pick<ListOrdersRequest, 'app' | 'offer' | 'slot' | 'customerId' | 'licenseId'> & {
   readonly state: OrderStateName | undefined;
   readonly createdFrom: Date | undefined;
   readonly createdTo: Date | undefined;
   /** The apps and slots that the caller's token is limited to; undefined if it is not limited. */
-  readonly scope: { readonly apps: readonly string[]; readonly slots: readonly string[] } | undefined;
+  readonly scope: Scope | undefined;
 };
 
 export type Orders = ReturnType<typeof createOrders>;

@@ -33,10 +33,7 @@ export const LICENSES_OF_ORDER = `
       order by l.license_id)
     from order_license l where l.order_id = o.id), '[]')`;
 
-export function orderLicenseOf({
-  expiresBeforeMs,
-  expiresAfterMs,
-  ...license
-}: OrderLicenseRow): OrderLicense {
+export function orderLicenseOf(row: OrderLicenseRow): OrderLicense {
+  const { expiresBeforeMs, expiresAfterMs, ...license } = row;
   return { ...license, expiresBefore: dateOf(expiresBeforeMs), expiresAfter: dateOf(expiresAfterMs) };
 }

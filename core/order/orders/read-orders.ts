@@ -1,5 +1,7 @@
 // Reads orders, as operators, events and order pages show them.
 import type { Pool } from 'pg';
+import { HubError } from '../../errors.ts';
+import { parseId } from '../../ids.ts';
 import type { Money } from '../../payment/money.ts';
 import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
 import type { OrderStateName } from '../entities.ts';
@@ -47,17 +49,20 @@ type Row = Omit<StoredOrder, 'amount' | 'licenses' | 'createdAt' | 'fulfilledAt'
   readonly licenses: readonly OrderLicenseRow[];
 };
 
-/**
- * @param selection SQL after `from sales_order o` and its joins `c` (session), `v` (offer version), `f`
- * (offer), `a` (app) and `s` (slot)
- */
+export type OrderQuery = {
+  /** The name of the prepared statement. */
+  readonly name?: string;
+  /**
+   * SQL after `from sales_order o` and its joins `c` (session), `v` (offer version), `f` (offer), `a` (app)
+   * and `s` (slot).
+   */
+  readonly selection: string;
+  readonly values: unknown[];
+};
+
 export async function readOrders(
   pool: Pool,
-  {
-    name,
-    selection,
-    values,
-  }: { readonly name?: string; readonly selection: string; readonly values: unknown[] },
+  { name, selection, values }: OrderQuery,
 ): Promise<StoredOrder[]> {
   const { rows } = await pool.query<Row>({
     ...(name !== undefined && { name }),
@@ -110,4 +115,15 @@ export async function readOrder(pool: Pool, id: string): Promise<StoredOrder | u
     values: [id],
   });
   return order;
+}
+
+/** @param order `ord_…` or `chs_…`. @throws HubError `order_unknown` */
+export async function findOrder(pool: Pool, order: string): Promise<StoredOrder> {
+  const [id, sessionId] = [parseId('ord', order), parseId('chs', order)];
+  const found =
+    id !== undefined ? await readOrder(pool, id) : sessionId && (await readOrderOfSession(pool, sessionId));
+  if (found) return found;
+  throw new HubError('order_unknown', 'there is no order with this id, and no paid session with an offer', {
+    field: 'order',
+  });
 }

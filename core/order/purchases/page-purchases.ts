@@ -1,40 +1,13 @@
 // Sells offers on the hub's own page, for vendors without a shop.
+import type { BuyOfferRequest } from '../../../gen/hub/order/v1/order_service_pb.ts';
 import type { Actor } from '../../access/caller.ts';
 import { formatId } from '../../ids.ts';
 import type { Slot } from '../../payment/entities.ts';
 import type { createCreateSession } from '../../payment/sessions/create-session.ts';
 import type { createSessions } from '../../payment/sessions/list-sessions.ts';
 import type { ClaimTokens } from '../claims/claim-tokens.ts';
-import { offerUnknown } from '../offers/find-offer.ts';
+import { formatOfferRef, offerUnknown } from '../offers/find-offer.ts';
 import type { Offers } from '../offers/offer-admin.ts';
-import { formatOfferRef } from '../offers/offer-ref.ts';
-import type { Prices } from '../offers/prices.ts';
-
-export type OfferPage = {
-  readonly appName: string;
-  readonly offerName: string;
-  readonly prices: Prices;
-};
-
-/** Rejects with HubError `offer_unknown`, also for an offer that the page does not sell. */
-export type GetOfferPage = (offer: string) => Promise<OfferPage>;
-
-/** What a customer sends with the form of the page. */
-export type PagePurchase = {
-  /** `app/slug` */
-  readonly offer: string;
-  /** Empty if the offer has one price. */
-  readonly currency: string;
-  readonly customerName: string;
-  readonly customerEmail: string;
-  /** Empty for the default. */
-  readonly language: string;
-};
-
-export type BuyOffer = (
-  purchase: PagePurchase,
-  actor: Actor,
-) => Promise<{ readonly sessionId: string; readonly checkoutUrl: string; readonly claimToken: string }>;
 
 export type OfferPageOptions = {
   readonly offers: Pick<Offers, 'get'>;
@@ -43,10 +16,8 @@ export type OfferPageOptions = {
   readonly claims: Pick<ClaimTokens, 'issue'>;
 };
 
-export function createOfferPage({ offers, createSession, sessions, claims }: OfferPageOptions): {
-  readonly getOfferPage: GetOfferPage;
-  readonly buyOffer: BuyOffer;
-} {
+export function createOfferPage({ offers, createSession, sessions, claims }: OfferPageOptions) {
+  /** @throws HubError `offer_unknown`, also for an offer that the page does not sell */
   const findOnSale = async (ref: string) => {
     const { offer, version } = await offers.get(ref);
     const slot = version.pageSlot as Slot | null | undefined;
@@ -54,13 +25,15 @@ export function createOfferPage({ offers, createSession, sessions, claims }: Off
     return { offer, version, slot };
   };
   return {
-    async getOfferPage(ref) {
+    /** @throws HubError `offer_unknown` */
+    async getOfferPage(ref: string) {
       const { offer, version } = await findOnSale(ref);
       return { appName: offer.app.name, offerName: version.name, prices: version.prices };
     },
 
-    async buyOffer({ offer: ref, currency, customerName, customerEmail, language }, actor) {
-      const { offer, slot } = await findOnSale(ref);
+    async buyOffer(purchase: BuyOfferRequest, actor: Actor) {
+      const { currency, customerName, customerEmail, language } = purchase;
+      const { offer, slot } = await findOnSale(purchase.offer);
       const id = await createSession(
         {
           slot: slot.name,

@@ -11,8 +11,8 @@ import type { Database } from '../../storage/database.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
 import { grantOnLicense } from '../fulfillment/grant-on-license.ts';
 import { findOfferOfPrice } from '../offers/catalog-prices.ts';
+import { formatOfferRef } from '../offers/find-offer.ts';
 import type { Offers, VersionedOffer } from '../offers/offer-admin.ts';
-import { formatOfferRef } from '../offers/offer-ref.ts';
 import { amountOf } from '../offers/prices.ts';
 
 export type QuoteOptions = {
@@ -32,15 +32,11 @@ export function createQuote({ db, sealer, offers, clock }: QuoteOptions) {
     const { granted } = version;
     if (granted.kind === 'license') {
       if (licenseId === undefined) return null;
-      throw new HubError('purchase_invalid', 'the offer sells new licenses: leave out licenseId', {
-        field: 'licenseId',
-      });
+      throw purchaseInvalid('the offer sells new licenses: leave out licenseId');
     }
     if (licenseId === undefined) {
       const purpose = granted.kind === 'renewal' ? 'renew' : 'add seats to';
-      throw new HubError('purchase_invalid', `set licenseId to the license to ${purpose}`, {
-        field: 'licenseId',
-      });
+      throw purchaseInvalid(`set licenseId to the license to ${purpose}`);
     }
     const license = await readLicense(db.pool, licenseId);
     if (license.app.id !== offer.app.id) throw licenseUnknown();
@@ -60,6 +56,10 @@ export function createQuote({ db, sealer, offers, clock }: QuoteOptions) {
     const licenseId = await checkLicense(versioned, request);
     return quoteOf(sealer, versioned, { amount, quantity, customerId, licenseId, buyer });
   };
+}
+
+function purchaseInvalid(message: string): HubError {
+  return new HubError('purchase_invalid', message, { field: 'licenseId' });
 }
 
 /** The function resolves with undefined if no offer names the price. */

@@ -5,23 +5,17 @@ import type { RefundedSession } from '../../payment/order-interface.ts';
 
 export type Cause = RefundedSession['cause'];
 
-const ORDER_REASONS: Readonly<Record<Cause, string>> = {
-  refund: 'the payment was refunded',
-  reversal: 'the provider reversed the payment',
-  dispute: 'the payment was lost in a dispute',
-};
-
-const LICENSE_REASONS: Readonly<Record<Cause, (order: string) => string>> = {
-  refund: (order) => `the payment of order ${order} was refunded`,
-  reversal: (order) => `the provider reversed the payment of order ${order}`,
-  dispute: (order) => `the payment of order ${order} was lost in a dispute`,
+const REASONS: Readonly<Record<Cause, (payment: string) => string>> = {
+  refund: (payment) => `${payment} was refunded`,
+  reversal: (payment) => `the provider reversed ${payment}`,
+  dispute: (payment) => `${payment} was lost in a dispute`,
 };
 
 /** Further notes are only counted, so that the reason of an order of many licenses is short. */
 const MAX_NOTES = 5;
 
 export function orderReason(cause: Cause, notes: readonly string[]): string {
-  return [ORDER_REASONS[cause], ...shortened(notes)].join('; ');
+  return [REASONS[cause]('the payment'), ...shortened(notes)].join('; ');
 }
 
 /** One sentence; empty without notes. */
@@ -31,7 +25,7 @@ export function joinNotes(notes: readonly string[]): string {
 
 /** @param orderId UUID */
 export function licenseReason(cause: Cause, orderId: string): string {
-  return LICENSE_REASONS[cause](formatId('ord', orderId));
+  return REASONS[cause](`the payment of order ${formatId('ord', orderId)}`);
 }
 
 /** Whether the refund of the order made this decision about a license, rather than an operator since. */

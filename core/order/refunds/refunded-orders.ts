@@ -1,6 +1,7 @@
 // Reads the orders of refunded sessions, and writes what the refunds took back.
 import type { PoolClient } from 'pg';
 import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
+import { columns } from '../../storage/sql/transaction.ts';
 import type { OrderStateName, RefundPolicyName, TakenBackName } from '../entities.ts';
 import {
   LICENSES_OF_ORDER,
@@ -109,12 +110,6 @@ export async function writeRefundedOrder(
            from unnest($2::uuid[], $3::text[], $4::int[], $5::bigint[])
              as t (license_id, taken_back, seats_taken, time_taken_ms)
            where l.order_id = $1 and l.license_id = t.license_id`,
-    values: [
-      id,
-      licenses.map(({ licenseId }) => licenseId),
-      licenses.map(({ takenBack }) => takenBack),
-      licenses.map(({ seatsTaken }) => seatsTaken),
-      licenses.map(({ timeTakenMs }) => timeTakenMs),
-    ],
+    values: [id, ...columns(licenses, 'licenseId', 'takenBack', 'seatsTaken', 'timeTakenMs')],
   });
 }

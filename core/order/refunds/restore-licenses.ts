@@ -11,6 +11,7 @@ import {
 } from '../../license/admin/change/decide-state-change.ts';
 import { type LockedLicense, lockLicense } from '../../license/admin/change/locked-license.ts';
 import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
+import { columns } from '../../storage/sql/transaction.ts';
 import {
   LICENSES_OF_ORDER,
   NOT_TAKEN,
@@ -164,12 +165,6 @@ async function writeRestored(
            from unnest($2::uuid[], $3::timestamptz[], $4::timestamptz[], $5::int[])
              as t (license_id, expires_before, expires_after, seats_added)
            where l.order_id = $1 and l.license_id = t.license_id`,
-    values: [
-      orderId,
-      licenses.map(({ licenseId }) => licenseId),
-      licenses.map(({ expiresBefore }) => expiresBefore),
-      licenses.map(({ expiresAfter }) => expiresAfter),
-      licenses.map(({ seatsAdded }) => seatsAdded),
-    ],
+    values: [orderId, ...columns(licenses, 'licenseId', 'expiresBefore', 'expiresAfter', 'seatsAdded')],
   });
 }

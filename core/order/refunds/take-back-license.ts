@@ -4,7 +4,12 @@ import type { Actor } from '../../access/caller.ts';
 import { recordEvent } from '../../event/outbox.ts';
 import { formatId } from '../../ids.ts';
 import { writeChange } from '../../license/admin/change/change-terms.ts';
-import { revoked, suspended, writeStateChange } from '../../license/admin/change/decide-state-change.ts';
+import {
+  type DecideState,
+  revoked,
+  suspended,
+  writeStateChange,
+} from '../../license/admin/change/decide-state-change.ts';
 import type { ChangeableTerms, LockedLicense } from '../../license/admin/change/locked-license.ts';
 import { licenseState } from '../../license/state.ts';
 import type { RefundPolicyName } from '../entities.ts';
@@ -27,14 +32,15 @@ export type LicenseRefund = {
 };
 
 export async function takeLicense(client: PoolClient, refund: LicenseRefund): Promise<LicenseResult> {
-  const { license, policy } = refund;
+  const { license, policy, reason } = refund;
   switch (policy) {
     case 'keep':
       return keep(license);
     case 'suspend':
-      return suspend(client, refund);
+      if (license.state.revoked) return keep(license, 'had been revoked before');
+      return end(client, refund, suspended(reason), 'suspended');
     case 'revoke':
-      return revoke(client, refund);
+      return end(client, refund, revoked(reason), 'revoked');
     case 'undo':
       return undo(client, refund);
   }
@@ -47,19 +53,16 @@ function keep({ id }: LockedLicense, problem?: string): LicenseResult {
   return { licenseId: id, takenBack: 'kept', ...NOTHING, ...note };
 }
 
-async function suspend(client: PoolClient, refund: LicenseRefund): Promise<LicenseResult> {
-  const { license, reason, actor, at: now } = refund;
-  if (license.state.revoked) return keep(license, 'had been revoked before');
-  const changed = await writeStateChange(client, { license, decide: suspended(reason), actor, now });
-  if (!changed) return keep(license, 'had been suspended before');
-  return { licenseId: license.id, takenBack: 'suspended', ...NOTHING };
-}
-
-async function revoke(client: PoolClient, refund: LicenseRefund): Promise<LicenseResult> {
-  const { license, reason, actor, at: now } = refund;
-  const changed = await writeStateChange(client, { license, decide: revoked(reason), actor, now });
-  if (!changed) return keep(license, 'had been revoked before');
-  return { licenseId: license.id, takenBack: 'revoked', ...NOTHING };
+/** Suspends or revokes a license. */
+async function end(
+  client: PoolClient,
+  { license, actor, at: now }: LicenseRefund,
+  decide: DecideState,
+  takenBack: 'suspended' | 'revoked',
+): Promise<LicenseResult> {
+  const changed = await writeStateChange(client, { license, decide, actor, now });
+  if (!changed) return keep(license, `had been ${takenBack} before`);
+  return { licenseId: license.id, takenBack, ...NOTHING };
 }
 
 async function undo(

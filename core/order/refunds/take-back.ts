@@ -8,7 +8,7 @@ import type { Change } from '../../audit/record.ts';
 import type { NewEvent } from '../../event/outbox.ts';
 import { formatId } from '../../ids.ts';
 import { lockLicense } from '../../license/admin/change/locked-license.ts';
-import type { Fulfillment, RefundedSession, TakeBack } from '../../payment/order-interface.ts';
+import type { TakeBack } from '../../payment/order-interface.ts';
 import { inGrantSavepoint } from '../fulfillment/grant-savepoint.ts';
 import type { OrderLicense } from '../orders/order-licenses.ts';
 import { type Cause, licenseReason, orderReason } from './refund-reasons.ts';
@@ -20,17 +20,15 @@ type Options = Parameters<TakeBack>[3];
 export const takeBack: TakeBack = async (client, _send, refunded, options) => {
   if (refunded.length === 0) return { events: [], changes: [] };
   const results: Result[] = [];
-  for (const order of await lockOrders(client, idsOf(refunded))) {
+  const sessionIds = refunded.map(({ id }) => id);
+  for (const order of await lockOrders(client, sessionIds)) {
     if (order.state === 'refunded') continue;
     const cause = refunded.find(({ id }) => id === order.sessionId)?.cause ?? 'refund';
     results.push(await takeOrKeep(client, order, cause, options));
   }
-  return toFulfillment(results);
+  // The licenses have recorded their own events and changes.
+  return { events: results.map(eventOf), changes: results.map(changeOf) };
 };
-
-function idsOf(refunded: readonly RefundedSession[]): string[] {
-  return refunded.map(({ id }) => id);
-}
 
 type Result = {
   readonly order: RefundedOrder;
@@ -48,7 +46,10 @@ async function takeOrKeep(
 ): Promise<Result> {
   const taken = await inGrantSavepoint(client, () => takeLicenses(client, order, cause, options));
   const results: readonly LicenseResult[] = 'result' in taken ? taken.result : order.licenses.map(keptOf);
-  const notes = 'result' in taken ? notesOf(taken.result) : [`nothing was taken back: ${taken.refused}`];
+  const notes =
+    'result' in taken
+      ? results.flatMap(({ note }) => note ?? [])
+      : [`nothing was taken back: ${taken.refused}`];
   const licenses = results.map(({ note: _, ...license }) => license);
   const reason = orderReason(cause, notes);
   await writeRefundedOrder(client, order, { reason, licenses, at: options.at });
@@ -79,15 +80,6 @@ async function takeLicenses(
 
 function keptOf({ licenseId, takenBack, seatsTaken, timeTakenMs }: OrderLicense): LicenseResult {
   return { licenseId, takenBack: takenBack ?? 'kept', seatsTaken, timeTakenMs };
-}
-
-function notesOf(results: readonly LicenseResult[]): string[] {
-  return results.flatMap(({ note }) => note ?? []);
-}
-
-/** The licenses have recorded their own events and changes. */
-function toFulfillment(results: readonly Result[]): Fulfillment {
-  return { events: results.map(eventOf), changes: results.map(changeOf) };
 }
 
 function eventOf({ order: { id, appId, slotId } }: Result): NewEvent {

@@ -1,6 +1,8 @@
 // Computes the terms of a license after a refund takes back the time or the seats of an order, and after a
 // later payment restores them. Pure: reads and writes nothing.
 import type { ChangeableTerms, LockedLicense } from '../../license/admin/change/locked-license.ts';
+import { MAX_SEATS, UNLIMITED } from '../../license/terms.ts';
+import { LAST_MS } from '../../timestamp.ts';
 
 /** What an order added to a license. */
 export type OrderGrant = {
@@ -15,12 +17,6 @@ export type Taken = { readonly seatsTaken: number; readonly timeTakenMs: number 
 
 /** The terms without what the order added, or why they stay unchanged, as a clause. */
 export type UndoResult = (Taken & { readonly terms: ChangeableTerms }) | { readonly kept: string };
-
-const UNLIMITED = -1;
-/** The type of the column. */
-const MOST_SEATS = 2 ** 31 - 1;
-/** RFC 3339 has four digits for the year. */
-const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** @param others the grants of other orders that no refund took back, in any order */
 export function undoGrant(
@@ -85,7 +81,7 @@ export function restoreTerms(
 ): RestoreResult {
   if (state.revoked) return { blocked: 'this license has been revoked: reinstate it before you retry' };
   const seatLimit = terms.seatLimit === UNLIMITED ? UNLIMITED : terms.seatLimit + seatsTaken;
-  if (seatLimit > MOST_SEATS) return { blocked: `a license has at most ${MOST_SEATS} seats` };
+  if (seatLimit > MAX_SEATS) return { blocked: `a license has at most ${MAX_SEATS} seats` };
   if (terms.expiresAt === null || timeTakenMs === 0) return { terms: { ...terms, seatLimit } };
   const end = Math.max(terms.expiresAt.getTime(), now.getTime()) + timeTakenMs;
   if (end > LAST_MS) return { blocked: 'the license would expire after the year 9999' };

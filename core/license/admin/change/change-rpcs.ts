@@ -14,8 +14,9 @@ import { lockCustomerForShare } from '../../../customer/lock-customer.ts';
 import { HubError } from '../../../errors.ts';
 import { readTimestamp } from '../../../timestamp.ts';
 import type { License } from '../../entities.ts';
-import { reinstateLicense, resumeLicense, revokeLicense, suspendLicense } from './change-state.ts';
+import { changeState } from './change-state.ts';
 import { type Changed, type ChangeOptions, createChangeTerms } from './change-terms.ts';
+import { reinstated, resumed, revoked, suspended } from './decide-state-change.ts';
 import { type Extension, renewedTerms } from './renew-license.ts';
 import { readMask, updatedTerms } from './update-license.ts';
 
@@ -59,20 +60,20 @@ export function createChangeRpcs(
       return toReply(result);
     },
 
-    async suspendLicense(request, context) {
-      return toReply(await suspendLicense(options, request, actorOf(context)));
+    async suspendLicense({ licenseId, reason }, context) {
+      return toReply(await changeState(options, licenseId, suspended(reason), actorOf(context)));
     },
 
     async resumeLicense({ licenseId }, context) {
-      return toReply(await resumeLicense(options, licenseId, actorOf(context)));
+      return toReply(await changeState(options, licenseId, resumed, actorOf(context)));
     },
 
-    async revokeLicense(request, context) {
-      return toReply(await revokeLicense(options, request, actorOf(context)));
+    async revokeLicense({ licenseId, reason }, context) {
+      return toReply(await changeState(options, licenseId, revoked(reason), actorOf(context)));
     },
 
     async reinstateLicense({ licenseId }, context) {
-      return toReply(await reinstateLicense(options, licenseId, actorOf(context)));
+      return toReply(await changeState(options, licenseId, reinstated, actorOf(context)));
     },
 
     async transferLicense(request, context) {

@@ -3,52 +3,18 @@ import type { Actor } from '../../../access/caller.ts';
 import { inTransaction } from '../../../storage/sql/transaction.ts';
 import { findLicense } from '../find-licenses.ts';
 import type { Changed, ChangeOptions } from './change-terms.ts';
-import {
-  type DecideState,
-  reinstated,
-  resumed,
-  revoked,
-  suspended,
-  writeStateChange,
-} from './decide-state-change.ts';
+import { type DecideState, writeStateChange } from './decide-state-change.ts';
 import { lockLicense } from './locked-license.ts';
 
-type StateRequest = { readonly licenseId: string; readonly reason: string };
-
-/** @throws HubError `license_unknown`, `license_revoked` */
-export function suspendLicense(
-  options: ChangeOptions,
-  { licenseId, reason }: StateRequest,
-  actor: Actor,
-): Promise<Changed> {
-  return changeState(options, licenseId, actor, suspended(reason));
-}
-
-/** @throws HubError `license_unknown` */
-export function resumeLicense(options: ChangeOptions, licenseId: string, actor: Actor): Promise<Changed> {
-  return changeState(options, licenseId, actor, resumed);
-}
-
-/** @throws HubError `license_unknown` */
-export function revokeLicense(
-  options: ChangeOptions,
-  { licenseId, reason }: StateRequest,
-  actor: Actor,
-): Promise<Changed> {
-  return changeState(options, licenseId, actor, revoked(reason));
-}
-
-/** @throws HubError `license_unknown` */
-export function reinstateLicense(options: ChangeOptions, licenseId: string, actor: Actor): Promise<Changed> {
-  return changeState(options, licenseId, actor, reinstated);
-}
-
-/** @param decide is called under the lock of the license */
-async function changeState(
+/**
+ * @param decide is called under the lock of the license
+ * @throws HubError `license_unknown`, and the errors of `decide`
+ */
+export async function changeState(
   { db, clock }: ChangeOptions,
   licenseId: string,
-  actor: Actor,
   decide: DecideState,
+  actor: Actor,
 ): Promise<Changed> {
   const changed = await inTransaction(db.pool, async (client) => {
     const license = await lockLicense(client, licenseId);

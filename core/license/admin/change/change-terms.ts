@@ -1,9 +1,9 @@
 // Changes the terms of a license under its lock: once per idempotency key, from the expected version only.
 // Records an event and an audit entry.
-import { isDeepStrictEqual } from 'node:util';
 import type { PoolClient } from 'pg';
 import type { Actor } from '../../../access/caller.ts';
-import { recordChangeNow } from '../../../audit/record.ts';
+import type { Facts } from '../../../audit/entities.ts';
+import { changedMembers, recordChangeNow } from '../../../audit/record.ts';
 import type { Clock } from '../../../clock.ts';
 import { HubError } from '../../../errors.ts';
 import { recordEvent } from '../../../event/outbox.ts';
@@ -93,15 +93,15 @@ export async function writeChange(
   client: PoolClient,
   { license, after, action, actor, now }: TermsWrite,
 ): Promise<boolean> {
-  const [was, is] = differences(license.terms, after);
-  if (Object.keys(is).length === 0) return false;
+  const changed = changedMembers(factsOf(license.terms), factsOf(after));
+  if (changed === undefined) return false;
   await writeTerms(client, license.id, after);
   await recordEvent(client, now, { type: EVENTS[action], objectId: license.id, appId: license.app.id });
   await recordChangeNow(client, actor, now, {
     action,
     subject: formatId('lic', license.id),
-    before: { ...was, termsVersion: license.termsVersion },
-    after: { ...is, termsVersion: license.termsVersion + 1 },
+    before: { ...withoutValues(changed.before), termsVersion: license.termsVersion },
+    after: { ...withoutValues(changed.after), termsVersion: license.termsVersion + 1 },
   });
   return true;
 }
@@ -115,28 +115,16 @@ function checkVersion({ termsVersion }: LockedLicense, expected: number | undefi
   );
 }
 
-/** The members that differ, before and after, as the audit log shows them: of metadata the names only. */
-function differences(before: ChangeableTerms, after: ChangeableTerms): [object, object] {
-  const [was, is] = [factsOf(before), factsOf(after)];
-  const changed = Object.keys(is).filter((name) => !isDeepStrictEqual(was[name], is[name]));
-  const pick = (terms: ChangeableTerms) => {
-    // A value of metadata may be personal, and could not be erased.
-    const facts = { ...factsOf(terms), metadata: Object.keys(terms.metadata).sort() };
-    return Object.fromEntries(Object.entries(facts).filter(([name]) => changed.includes(name)));
-  };
-  return [pick(before), pick(after)];
-}
-
-function factsOf({
-  customerId,
-  limitProfile,
-  expiresAt,
-  ...terms
-}: ChangeableTerms): Record<string, unknown> {
+function factsOf({ customerId, limitProfile, expiresAt, ...terms }: ChangeableTerms): Facts {
   return {
     ...terms,
     customerId: customerId && formatId('cus', customerId),
     limitProfile: limitProfile?.name ?? null,
     expiresAt: expiresAt?.toISOString() ?? null,
   };
+}
+
+/** Of metadata the names only: a value may be personal, and could not be erased. */
+function withoutValues({ metadata, ...facts }: Facts): Facts {
+  return { ...facts, ...(metadata !== undefined && { metadata: Object.keys(metadata as object).sort() }) };
 }

@@ -1,9 +1,7 @@
 // Checks the expiry of a license.
 import { HubError } from '../../../errors.ts';
+import { LAST_MS } from '../../../timestamp.ts';
 import { DAY_MS } from '../../terms.ts';
-
-// RFC 3339 has four digits for the year.
-const END_OF_TIME = Date.parse('9999-12-31T23:59:59.999Z');
 
 export type ExpiryBounds = {
   readonly graceDays: number;
@@ -19,7 +17,7 @@ export function checkExpiry(expiresAt: Date, { graceDays, now }: ExpiryBounds, f
     const message = 'the expiry must be in the future; to end a license now, suspend or revoke it';
     throw new HubError('expiry_invalid', message, { field });
   }
-  if (!(expiresAt.getTime() + graceDays * DAY_MS <= END_OF_TIME)) {
+  if (!(expiresAt.getTime() + graceDays * DAY_MS <= LAST_MS)) {
     throw new HubError('expiry_invalid', 'the expiry and the grace must end before the year 10000', {
       field,
     });

@@ -125,10 +125,9 @@ function updatedLimits(
   replaces: boolean,
 ): ChangeableTerms['limits'] {
   const kept = replaces ? limitsFromProto(request.limits) : terms.limits;
-  const entries = new Map(Object.entries({ ...kept, ...limitsFromProto(request.setLimits) }));
-  for (const name of request.removeLimits) entries.delete(name);
-  checkCount('setLimits', 'limits', entries.size, MAX_LIMITS);
-  return entries.size > 0 ? Object.fromEntries(entries) : null;
+  const limits = without({ ...kept, ...limitsFromProto(request.setLimits) }, request.removeLimits);
+  checkCount('setLimits', 'limits', Object.keys(limits).length, MAX_LIMITS);
+  return Object.keys(limits).length > 0 ? limits : null;
 }
 
 function updatedFeatures(
@@ -144,10 +143,9 @@ function updatedFeatures(
 
 function updatedMetadata(terms: ChangeableTerms, request: UpdateLicenseRequest, replaces: boolean): Metadata {
   const kept = replaces ? request.metadata : terms.metadata;
-  const entries = new Map(Object.entries({ ...kept, ...request.setMetadata }));
-  for (const name of request.removeMetadata) entries.delete(name);
-  checkCount('setMetadata', 'entries of metadata', entries.size, MAX_METADATA);
-  return Object.fromEntries(entries);
+  const metadata = without({ ...kept, ...request.setMetadata }, request.removeMetadata);
+  checkCount('setMetadata', 'entries of metadata', Object.keys(metadata).length, MAX_METADATA);
+  return metadata;
 }
 
 /** Removing an entry of metadata also removes it from the signed metadata. */
@@ -162,6 +160,10 @@ function updatedSigned(
   const signedMetadata = [...signed].sort();
   checkSignedMetadata({ metadata, signedMetadata }, replaces ? 'signedMetadata' : 'signMetadata');
   return signedMetadata;
+}
+
+function without<T>(entries: Readonly<Record<string, T>>, names: readonly string[]): Record<string, T> {
+  return Object.fromEntries(Object.entries(entries).filter(([name]) => !names.includes(name)));
 }
 
 function checkCount(field: string, items: string, count: number, max: number): void {

@@ -1,26 +1,20 @@
 // Finds the licenses of customers by id, name, email or external reference.
 import type { Pool } from 'pg';
+import type { ListLicensesRequest } from '../../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { parseId } from '../../../ids.ts';
 import { type Source, statementOf } from './source.ts';
 import { type Bind, NOTHING, type Sql } from './sql-parameters.ts';
 
-export type CustomerFilter = {
-  readonly customerId?: string | undefined;
-  /** The whole name. */
-  readonly customer?: string | undefined;
-  readonly customerEmail?: string | undefined;
-  readonly externalRef?: string | undefined;
-};
+export type CustomerFilter = Pick<
+  ListLicensesRequest,
+  'customerId' | 'customer' | 'customerEmail' | 'externalRef'
+>;
 
 /** A search with more matches looks at the newest licenses only: its words are frequent. */
 export const MAX_CUSTOMERS = 1_000;
 
-export function hasCustomerFilter({
-  customerId,
-  customer,
-  customerEmail,
-  externalRef,
-}: CustomerFilter): boolean {
+export function hasCustomerFilter(filter: CustomerFilter): boolean {
+  const { customerId, customer, customerEmail, externalRef } = filter;
   return [customerId, customer, customerEmail, externalRef].some((value) => value !== undefined);
 }
 

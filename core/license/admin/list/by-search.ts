@@ -37,7 +37,8 @@ export async function prepareSearch(pool: Pool, search: string): Promise<Search>
   const customers = isLong
     ? await findRare(pool, { from: 'customer c', where, values: own.values, most: MAX_CUSTOMERS })
     : await findCustomers(pool, where, own.values);
-  const licenses = isLong ? await licensesWith(pool, text) : [];
+  // license_metadata_grams_idx
+  const licenses = isLong ? await findLicenses(pool, metadataWith('$1'), [text]) : [];
   // license_key_hint_idx
   const hasHint = (bind: Bind): Sql[] =>
     /^[0-9A-Za-z]{5}$/.test(text) ? [`l.key_hint = ${bind(text.toUpperCase())}`] : [];
@@ -84,12 +85,6 @@ function customersWith(text: string, isLong: boolean, bind: Bind): Sql {
   // An address or a reference that is null contains nothing.
   return `c.search_grams @> search_grams(${term})
           and (${['c.name', 'c.email', 'c.external_ref'].map(contains).join(' or ')})`;
-}
-
-/** The ids of the licenses whose metadata contains the text; undefined if there are too many. */
-function licensesWith(pool: Pool, text: string): Promise<string[] | undefined> {
-  // license_metadata_grams_idx
-  return findLicenses(pool, metadataWith('$1'), [text]);
 }
 
 /** The ids of the licenses whose metadata meets the condition; undefined if there are too many. */

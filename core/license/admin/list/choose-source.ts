@@ -1,16 +1,13 @@
 // Chooses the index that a list in the order of ids is read by: the filter that finds the fewest licenses.
 import type { Pool } from 'pg';
+import type { ListLicensesRequest } from '../../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import type { Metadata } from '../../terms.ts';
 import { type CustomerFilter, hasCustomerFilter, sourceOfCustomers } from './by-customer.ts';
 import { findLicenses, prepareSearch } from './by-search.ts';
 import { allLicenses, licensesWhere, type Source, sourceOfIds, walkWhere } from './source.ts';
 import type { Bind, Sql } from './sql-parameters.ts';
 
-export type SelectiveFilter = CustomerFilter & {
-  readonly keyHint?: string | undefined;
-  readonly metadata: Metadata;
-  readonly search?: string | undefined;
-};
+export type SelectiveFilter = CustomerFilter & Pick<ListLicensesRequest, 'keyHint' | 'metadata' | 'search'>;
 
 /** Whether few licenses meet the filter, so that a list of them is in the order of ids. */
 export function isSelective(filter: SelectiveFilter): boolean {

@@ -1,5 +1,6 @@
 // Lists licenses by filters. In SQL, because each filter has an index of its own, and the list its order.
 import type { Pool } from 'pg';
+import type { ListLicensesRequest } from '../../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import type { Database } from '../../../storage/database.ts';
 import { epochMs } from '../../../storage/sql/epoch.ts';
 import {
@@ -12,22 +13,18 @@ import {
 import type { License } from '../../entities.ts';
 import type { LicenseStateName } from '../../state.ts';
 import { findApp } from '../find-app.ts';
-import { readLicenses } from '../read-licenses-by-id.ts';
+import { readLicenses } from '../find-licenses.ts';
 import { ENDS_AT, selectInGrace, stateConditions } from './by-state.ts';
 import { chooseSource, isSelective, type SelectiveFilter } from './choose-source.ts';
 import type { Source } from './source.ts';
 import { type Bind, createBinder, type Sql } from './sql-parameters.ts';
 
-export type LicenseFilter = SelectiveFilter & {
-  /** Slug of the app. */
-  readonly app?: string | undefined;
-  readonly state?: LicenseStateName | undefined;
-  readonly expiresBefore?: Date | undefined;
-  readonly expiresAfter?: Date | undefined;
-  /** Days as `2026-01-31`. */
-  readonly activeSince?: string | undefined;
-  readonly inactiveSince?: string | undefined;
-};
+export type LicenseFilter = SelectiveFilter &
+  Pick<ListLicensesRequest, 'app' | 'activeSince' | 'inactiveSince'> & {
+    readonly state: LicenseStateName | undefined;
+    readonly expiresBefore: Date | undefined;
+    readonly expiresAfter: Date | undefined;
+  };
 
 /** @throws HubError `app_unknown`, `page_token_invalid` */
 export async function listLicenses(

@@ -14,23 +14,21 @@ const ID_BYTES = 8;
 const KEY_BYTES = 32;
 const LONGEST = 300;
 
-/** `list` identifies the list; it must be the same for both functions. */
-export type PageTokens = {
-  seal(position: string, list: string): string;
-  /** @throws HubError `page_token_invalid` */
-  open(token: string, list: string): string;
-};
+export type PageTokens = ReturnType<typeof createPageTokens>;
 
 /**
  * Derives its keys from the master keys, so that all hubs of a database share them without storing them.
- * Tokens of an old master key stay valid while it is in the key ring.
+ * Tokens of an old master key stay valid while it is in the key ring. `list` identifies the list; it must be
+ * the same for both functions.
  */
-export function createPageTokens(keys: readonly MasterKey[]): PageTokens {
+export function createPageTokens(keys: readonly MasterKey[]) {
   const sealer = createSealer(keys.map(deriveKey));
   return {
     // The first byte of a sealed value is 1, so a token begins with "A" and never with a dash.
-    seal: (position, list) => sealer.seal(Buffer.from(position), list).toString('base64url'),
-    open(token, list) {
+    seal: (position: string, list: string): string =>
+      sealer.seal(Buffer.from(position), list).toString('base64url'),
+    /** @throws HubError `page_token_invalid` */
+    open(token: string, list: string): string {
       const sealed = Buffer.from(token.slice(0, LONGEST), 'base64url');
       // The decoder skips characters that are not base64url; a token has exactly one spelling.
       if (sealed.toString('base64url') !== token) throw pageTokenInvalid();

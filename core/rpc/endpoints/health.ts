@@ -22,16 +22,13 @@ export type HealthOptions = {
   readonly maxWatchMs?: number;
 };
 
-export function createHealthService({
-  services,
-  isReady,
-  maxWatchMs = MAX_WATCH_MS,
-}: HealthOptions): ServiceImpl<typeof Health> {
+export function createHealthService(options: HealthOptions): ServiceImpl<typeof Health> {
+  const { services, isReady, maxWatchMs = MAX_WATCH_MS } = options;
   // The empty name stands for the whole server.
   const known = new Set(['', ...services.map((service) => service.typeName)]);
   const current = async (): Promise<ServingStatus> =>
     (await isReady()) ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
-  const statusWatch = createStatusWatch(current);
+  const nextStatus = createStatusWatch(current);
   return {
     async check({ service }) {
       if (!known.has(service)) throw new ConnectError(`no service "${service}" here`, Code.NotFound);
@@ -46,7 +43,7 @@ export function createHealthService({
       let status = known.has(service) ? await current() : ServingStatus.SERVICE_UNKNOWN;
       while (!signal.aborted && performance.now() < endsAt) {
         yield { status };
-        status = await statusWatch.next(status, { signal, endsAt });
+        status = await nextStatus(status, { signal, endsAt });
       }
     },
   };

@@ -1,6 +1,5 @@
 // The standard gRPC reflection service, v1 and v1alpha, from the descriptors in the generated code.
 import {
-  create,
   createRegistry,
   type DescFile,
   type DescService,
@@ -8,7 +7,7 @@ import {
   toBinary,
 } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
-import { Code } from '@connectrpc/connect';
+import { Code, type ServiceImpl } from '@connectrpc/connect';
 import * as v1 from '../../../gen/grpc/reflection/v1/reflection_pb.ts';
 import * as v1alpha from '../../../gen/grpc/reflection/v1alpha/reflection_pb.ts';
 import { type ServiceEntry, serve } from '../../service-implementation.ts';
@@ -16,32 +15,19 @@ import { type ServiceEntry, serve } from '../../service-implementation.ts';
 export function createReflectionServices(described: readonly DescService[]): ServiceEntry[] {
   const services = [...described, v1.ServerReflection, v1alpha.ServerReflection];
   const answer = createAnswerer(services);
+  const implementation: ServiceImpl<typeof v1.ServerReflection> = {
+    async *serverReflectionInfo(requests) {
+      const sent = new Set<DescFile>();
+      for await (const request of requests) {
+        const { host: validHost, messageRequest } = request;
+        yield { validHost, originalRequest: request, messageResponse: answer(messageRequest, sent) };
+      }
+    },
+  };
   return [
-    serve(v1.ServerReflection, {
-      async *serverReflectionInfo(requests) {
-        const sent = new Set<DescFile>();
-        for await (const request of requests) {
-          yield create(v1.ServerReflectionResponseSchema, {
-            validHost: request.host,
-            originalRequest: request,
-            messageResponse: answer(request.messageRequest, sent),
-          });
-        }
-      },
-    }),
-    serve(v1alpha.ServerReflection, {
-      async *serverReflectionInfo(requests) {
-        const sent = new Set<DescFile>();
-        for await (const request of requests) {
-          yield create(v1alpha.ServerReflectionResponseSchema, {
-            validHost: request.host,
-            originalRequest: request,
-            // v1alpha differs from v1 by its package name only.
-            messageResponse: answer(request.messageRequest as Question, sent) as never,
-          });
-        }
-      },
-    }),
+    serve(v1.ServerReflection, implementation),
+    // It differs from v1 by its package name only.
+    serve(v1alpha.ServerReflection, implementation as never),
   ];
 }
 

@@ -4,19 +4,18 @@ import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../../gen
 
 const POLL_MS = 1_000;
 
-export type StatusWatch = {
-  /** The next status other than `last`; `last` itself when the watch ends. */
-  next(last: ServingStatus, until: { signal: AbortSignal; endsAt: number }): Promise<ServingStatus>;
-};
-
 type Watcher = {
   readonly last: ServingStatus;
   readonly endsAt: number;
   readonly notify: (status: ServingStatus) => void;
 };
 
-/** @param check Returns the current status. Never throws. */
-export function createStatusWatch(check: () => Promise<ServingStatus>): StatusWatch {
+/**
+ * The function resolves with the next status other than `last`; with `last` itself when the watch ends.
+ *
+ * @param check Returns the current status. Never throws.
+ */
+export function createStatusWatch(check: () => Promise<ServingStatus>) {
   const watchers = new Set<Watcher>();
   let isPolling = false;
   const poll = (): void => {
@@ -33,20 +32,18 @@ export function createStatusWatch(check: () => Promise<ServingStatus>): StatusWa
       else isPolling = false;
     }, POLL_MS).unref();
   };
-  return {
-    next: (last, { signal, endsAt }) =>
-      new Promise((resolve) => {
-        const notify = (status: ServingStatus): void => {
-          watchers.delete(watcher);
-          signal.removeEventListener('abort', end);
-          resolve(status);
-        };
-        const end = (): void => notify(last);
-        const watcher = { last, endsAt, notify };
-        watchers.add(watcher);
-        signal.addEventListener('abort', end, { once: true });
-        if (signal.aborted) end();
-        else if (!isPolling) poll();
-      }),
-  };
+  return (last: ServingStatus, { signal, endsAt }: { signal: AbortSignal; endsAt: number }) =>
+    new Promise<ServingStatus>((resolve) => {
+      const notify = (status: ServingStatus): void => {
+        watchers.delete(watcher);
+        signal.removeEventListener('abort', end);
+        resolve(status);
+      };
+      const end = (): void => notify(last);
+      const watcher = { last, endsAt, notify };
+      watchers.add(watcher);
+      signal.addEventListener('abort', end, { once: true });
+      if (signal.aborted) end();
+      else if (!isPolling) poll();
+    });
 }

@@ -33,12 +33,8 @@ export type InProcessTransportOptions = {
 type Call = UnaryRequest & HandlerContext;
 
 /** Unary calls only. */
-export function createInProcessTransport({
-  services,
-  interceptorsOf,
-  caller,
-  defaultTimeoutMs,
-}: InProcessTransportOptions): Transport {
+export function createInProcessTransport(options: InProcessTransportOptions): Transport {
+  const { services, interceptorsOf, caller, defaultTimeoutMs } = options;
   const handlers = new Map<DescMethod, Handler>();
   for (const { service, implementation } of services) {
     for (const method of service.methods) {

@@ -6,18 +6,11 @@ import { codeToString } from '@connectrpc/connect/protocol-connect';
 
 import type { Metrics } from '../../../lib/metrics/metrics.ts';
 
-export type RpcMetrics = {
-  /**
-   * Counts an RPC that reached its service; `code` is undefined if it succeeded. Streams have no duration.
-   */
-  served(method: DescMethod, code: Code | undefined, seconds: number): void;
-  /** Counts a request that did not become an RPC, by its HTTP status. */
-  refused(status: number): void;
-};
+export type RpcMetrics = ReturnType<typeof createRpcMetrics>;
 
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-export function createRpcMetrics(metrics: Metrics): RpcMetrics {
+export function createRpcMetrics(metrics: Metrics) {
   const requests = metrics.counter({
     name: 'hub_rpc_requests_total',
     help:
@@ -39,11 +32,15 @@ export function createRpcMetrics(metrics: Metrics): RpcMetrics {
     labelNames: ['status'],
   });
   return {
-    served({ name: method, parent, methodKind }, code, seconds) {
+    /**
+     * Counts an RPC that reached its service; `code` is undefined if it succeeded. Streams have no duration.
+     */
+    served({ name: method, parent, methodKind }: DescMethod, code: Code | undefined, seconds: number): void {
       const service = parent.typeName;
       requests.inc({ service, method, code: code === undefined ? 'ok' : codeToString(code) });
       if (methodKind === 'unary') durations.observe({ service, method }, seconds);
     },
-    refused: (status) => refused.inc({ status }),
+    /** Counts a request that did not become an RPC, by its HTTP status. */
+    refused: (status: number): void => refused.inc({ status }),
   };
 }

@@ -13,15 +13,8 @@ export const STREAMS = { perToken: 256, total: 1_024 };
 /** A place becomes free when a stream closes. */
 const RETRY_AFTER_SECONDS = '5';
 
-export type CallLimits = {
-  /** For a call that needs no token. @throws ConnectError ResourceExhausted */
-  admitPublic(context: HandlerContext): void;
-  /** For a stream whose caller is known. @throws ConnectError ResourceExhausted */
-  admitStream(context: HandlerContext): void;
-};
-
 /** A place is taken until the exchange is closed, which may be long after the response. */
-export function createCallLimits(onRefusal: () => void): CallLimits {
+export function createCallLimits(onRefusal: () => void) {
   const connections = new Quota<unknown>(PUBLIC_CALLS.perConnection);
   const clients = new Quota<unknown>(PUBLIC_CALLS.perClient);
   const publicCalls = new Quota<unknown>(PUBLIC_CALLS.total);
@@ -49,7 +42,8 @@ export function createCallLimits(onRefusal: () => void): CallLimits {
   };
 
   return {
-    admitPublic({ method, values }) {
+    /** For a call that needs no token. @throws ConnectError ResourceExhausted */
+    admitPublic({ method, values }: HandlerContext): void {
       const exchange = values.get(exchangeKey);
       if (exchange === undefined || !accessRule(method).public) return;
       admit(exchange, [
@@ -58,7 +52,8 @@ export function createCallLimits(onRefusal: () => void): CallLimits {
         { quota: publicCalls, key: 'all' },
       ]);
     },
-    admitStream({ method, values }) {
+    /** For a stream whose caller is known. @throws ConnectError ResourceExhausted */
+    admitStream({ method, values }: HandlerContext): void {
       const exchange = values.get(exchangeKey);
       if (exchange === undefined || method.methodKind === 'unary' || accessRule(method).public) return;
       // The caller is unknown while the database is unavailable. The call then fails in the interceptors.

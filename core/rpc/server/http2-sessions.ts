@@ -44,14 +44,6 @@ export type Http2SessionsOptions = {
   readonly pingMs: number;
 };
 
-export type Http2Sessions = {
-  add(session: ServerHttp2Session): void;
-  /**
-   * Sends GOAWAY to every client. A session ends when its client closes it, or soon after its last stream.
-   */
-  close(): void;
-};
-
 /**
  * Pings find clients that are gone or do not read. A stream that sends little, such as a watch, would not
  * show it.
@@ -60,7 +52,7 @@ export type Http2Sessions = {
  * when it has read all responses. If the hub closed it, requests on their way would be refused and responses
  * could be cut; most clients treat either as a failure.
  */
-export function createHttp2Sessions({ idleMs, pingMs }: Http2SessionsOptions): Http2Sessions {
+export function createHttp2Sessions({ idleMs, pingMs }: Http2SessionsOptions) {
   let isClosed = false;
   const leaves = new Map<Http2Session, () => void>();
   const pings = new Set<() => void>();
@@ -69,7 +61,7 @@ export function createHttp2Sessions({ idleMs, pingMs }: Http2SessionsOptions): H
     for (const ping of pings) ping();
   };
   return {
-    add(session) {
+    add(session: ServerHttp2Session): void {
       let streams = 0;
       let cut = 0;
       let isLeaving = false;
@@ -127,7 +119,10 @@ export function createHttp2Sessions({ idleMs, pingMs }: Http2SessionsOptions): H
         pinging = undefined;
       });
     },
-    close() {
+    /**
+     * Sends GOAWAY to every client. A session ends when its client closes it, or soon after its last stream.
+     */
+    close(): void {
       isClosed = true;
       for (const leave of leaves.values()) leave();
     },

@@ -48,17 +48,9 @@ export type RpcListenerOptions = {
   readonly onRefusal?: () => void;
 };
 
-export function createRpcListener({
-  services,
-  interceptors,
-  gate,
-  isReady = async () => true,
-  wrap = (handler) => handler,
-  onFailure = () => {},
-  tls,
-  admit,
-  onRefusal = () => {},
-}: RpcListenerOptions): Listener {
+export function createRpcListener(listenerOptions: RpcListenerOptions): Listener {
+  const { services, interceptors, gate, isReady = async () => true, tls, admit } = listenerOptions;
+  const { wrap = (handler) => handler, onFailure = () => {}, onRefusal = () => {} } = listenerOptions;
   const shutdown = new AbortController();
   const limits = createCallLimits(onRefusal);
   const memory = createBodyMemory(onRefusal);

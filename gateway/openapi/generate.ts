@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRouterTransport } from '@connectrpc/connect';
 import { DRIVERS } from '../../core/payment/providers/registry.ts';
-import { gatewayRoutes } from '../server/server.ts';
+import { gatewayRoutes } from '../routes/all-routes.ts';
 import { readComments } from './comments.ts';
 import { openApiDocument } from './document.ts';
 import { packViewer, pageOf } from './pack-viewer.ts';

@@ -3,8 +3,6 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { promisify } from 'node:util';
 import type { Transport } from '@connectrpc/connect';
-import type { Cluster, Redis } from 'ioredis';
-import type { Logger } from 'pino';
 import { createMetrics, type Metrics } from '../../lib/metrics/metrics.ts';
 import {
   createConnectionCap,
@@ -12,52 +10,29 @@ import {
   createSlowClientWatchdog,
   MAX_CONNECTIONS,
 } from '../../lib/net/client-limits.ts';
-import { createFallbackCount, createLimitRefusals } from '../../lib/net/limit-metrics.ts';
+import { createLimitRefusals } from '../../lib/net/limit-metrics.ts';
 import { createClientIp, createIsProxy, type ProxyHeader } from '../../lib/net/proxies.ts';
 import type { Readiness } from '../../lib/net/readiness.ts';
-import { createGuessLimit } from '../limits/guess-limit.ts';
-import { createLimitStore } from '../limits/limit-store.ts';
-import { MAX_POINTS } from '../limits/max-points.ts';
-import { createPurchaseLimit } from '../limits/purchase-limit.ts';
-import {
-  createLoadShedder,
-  createRateLimit,
-  type RateLimit,
-  type RateLimits,
-  WINDOW_SECONDS,
-} from '../limits/request-limits.ts';
+import { createLimits, type LimitOptions } from '../limits/create-limits.ts';
+import { createLoadShedder } from '../limits/request-limits.ts';
 import { Problem } from '../problem.ts';
-import { healthRoutes } from '../routes/health-routes.ts';
-import { licenseRoutes } from '../routes/license-routes.ts';
-import { orderRoutes } from '../routes/order-routes.ts';
-import { type PageOptions, pageRoutes } from '../routes/page-routes.ts';
-import { referenceRoutes } from '../routes/reference-routes.ts';
-import { returnRoutes } from '../routes/return-routes.ts';
-import type { RateName, Route } from '../routes/route.ts';
-import { webhookRoutes } from '../routes/webhook-routes.ts';
+import { gatewayRoutes } from '../routes/all-routes.ts';
 import { createClientErrorListener, createRefuse } from './client-error.ts';
 import { createCors } from './cors.ts';
 import { createRequestListener } from './request.ts';
 import { createHttpMetrics } from './respond.ts';
 
-export type GatewayOptions = {
+export type GatewayOptions = LimitOptions & {
   /** Transport to the core's RPCs. It sets their deadline. */
   transport: Transport;
-  logger: Logger;
   /** Registry of the gateway's metrics. Default: a private one. */
   metrics?: Metrics;
-  /** Requests per client and minute over the license endpoints; 0: no limit. */
-  ratePerMinute: number;
-  /** Wrong guesses at keys, fingerprints and claim tokens per client in ten minutes; 0: no limit. */
-  wrongGuesses: number;
   /** License requests in flight; further ones are shed. */
   maxInFlight: number;
   /** Whether to cancel a read RPC when its client disconnects. Default: true. */
   abandonsReads?: boolean;
   /** Connections per client that is not a trusted proxy; 0: no limit. */
   connectionsPerClient: number;
-  /** Shares the limits between gateways; the caller closes it. Without it each gateway counts in memory. */
-  redis?: Redis | Cluster;
   /** Addresses and CIDR ranges, from `parseTrustedProxies`. */
   trustedProxies: readonly string[];
   /** The header in which trusted proxies forward the client's address. */
@@ -87,25 +62,6 @@ export type Gateway = {
    */
   close(graceMs: number): Promise<void>;
 };
-
-type RouteOptions = Partial<PageOptions> &
-  Pick<GatewayOptions, 'checkAccess'> & { isUnavailable?: () => boolean; docs?: boolean };
-
-/** All routes of the gateway. */
-export function gatewayRoutes(
-  transport: Transport,
-  { guesses, purchases, publicUrl, isUnavailable = () => false, checkAccess, docs = true }: RouteOptions = {},
-): Route[] {
-  return [
-    ...licenseRoutes(transport, guesses),
-    ...webhookRoutes(transport),
-    ...returnRoutes(transport),
-    ...orderRoutes(transport, guesses),
-    ...pageRoutes(transport, { guesses, purchases, publicUrl }),
-    ...healthRoutes(transport, isUnavailable, checkAccess),
-    ...(docs ? referenceRoutes() : []),
-  ];
-}
 
 /** The connections of one client beyond its cap that get a response; further ones are closed at once. */
 const MAX_SURPLUS_RESPONSES = 20;
@@ -194,29 +150,6 @@ export function createGateway(options: GatewayOptions): Gateway {
     });
   return { server, close };
 }
-
-/** Creates the limits that are switched on. */
-function createLimits(
-  { ratePerMinute, wrongGuesses, redis, logger }: GatewayOptions,
-  metrics: Metrics,
-  refusals: ReturnType<typeof createLimitRefusals>,
-): Pick<PageOptions, 'guesses' | 'purchases'> & { rateLimits: RateLimits | undefined } {
-  const store = createLimitStore(redis, createFallbackCount(metrics));
-  const guesses =
-    wrongGuesses > 0 ? createGuessLimit({ wrongGuesses, store, refusals: refusals('guesses') }) : undefined;
-  if (ratePerMinute <= 0) return { guesses, purchases: undefined, rateLimits: undefined };
-  const purchases = createPurchaseLimit(store, refusals('purchases'));
-  const rateLimit = (name: RateName, points: number): RateLimit => {
-    const limiter = store.limiter({ name, points, seconds: WINDOW_SECONDS });
-    return createRateLimit({ name, ratePerMinute: points, limiter, logger, refusals: refusals('requests') });
-  };
-  const order = Math.min(ORDER_RATE_FACTOR * ratePerMinute, MAX_POINTS);
-  const rateLimits = { license: rateLimit('license', ratePerMinute), order: rateLimit('order', order) };
-  return { guesses, purchases, rateLimits };
-}
-
-/** A shop asks for all of its customers from one address. */
-const ORDER_RATE_FACTOR = 10;
 
 function createHttpServer(bodyTimeoutMs: number): Server {
   const server = createServer({

@@ -2,7 +2,7 @@
 
 import { createRouterTransport } from '@connectrpc/connect';
 import { expect } from 'chai';
-import { gatewayRoutes } from '../../gateway/server/server.ts';
+import { gatewayRoutes } from '../../gateway/routes/all-routes.ts';
 import { contractServices } from '../core/access/contract-services.ts';
 import { type FuzzReport, fuzz } from './run-fuzz.ts';
 

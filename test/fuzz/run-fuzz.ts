@@ -2,7 +2,7 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import { createRouterTransport } from '@connectrpc/connect';
 import fc from 'fast-check';
-import { gatewayRoutes } from '../../gateway/server/server.ts';
+import { gatewayRoutes } from '../../gateway/routes/all-routes.ts';
 import { contractServices } from '../core/access/contract-services.ts';
 import { activate } from '../support/network/rest.ts';
 import { type Fixture, startFixture } from './fixture.ts';

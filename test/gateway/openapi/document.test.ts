@@ -4,7 +4,7 @@ import { createRouterTransport } from '@connectrpc/connect';
 import canonicalize from 'canonicalize';
 import { expect } from 'chai';
 import { DRIVERS } from '../../../core/payment/providers/registry.ts';
-import { gatewayRoutes } from '../../../gateway/server/server.ts';
+import { gatewayRoutes } from '../../../gateway/routes/all-routes.ts';
 import { createContract, DOCUMENT, OPERATIONS, operation } from './contract.ts';
 
 describe('the operations of the OpenAPI document', () => {

@@ -3,7 +3,7 @@
 import { createFindDuplicates } from './duplicates/find-and-store-duplicates.ts';
 import { createSweepDuplicates } from './duplicates/sweep-duplicates.ts';
 import { DAY_MS, type PaymentConfig, type PaymentContext, sweepSchedule } from './options.ts';
-import { startSweep } from './verification/sweep.ts';
+import { startSweep } from './verification/sweep-sessions.ts';
 import type { Verification } from './wire-verification.ts';
 
 export function wireSweep(context: PaymentContext, verification: Verification) {

@@ -7,8 +7,8 @@ import { createBatcher } from '../../storage/sql/batcher.ts';
 import { reasonIgnored } from '../providers/registry.ts';
 import { readSessionsBy, SESSION_COLUMNS, type StoredSession } from '../sessions/read-sessions.ts';
 import type { TakenVerificationLease, VerificationLeases } from '../verification/lease.ts';
-import { setVerificationLease, VERIFICATION_LEASE_ALLOWED } from '../verification/lease-statements.ts';
 import { countVerification } from '../verification/rate-limit.ts';
+import { setVerificationLease, VERIFICATION_LEASE_ALLOWED } from '../verification/take-and-end-lease.ts';
 import type { CountCallback } from './count-unjournaled.ts';
 import type { JournaledCallback, ReceivedCallback } from './journaled-callbacks.ts';
 

@@ -13,7 +13,7 @@ import { isContested } from '../settlement/decide.ts';
 import { type Outcome, PAID_BEFORE } from '../settlement/finding.ts';
 import type { Settle } from '../settlement/settle.ts';
 import type { Shared } from '../shared.ts';
-import type { VerifySession } from '../verification/request.ts';
+import type { VerifySession } from '../verification/verification-request.ts';
 import { type Resolution, resolveSession } from './find-session-of-callback.ts';
 import { agrees } from './journal.ts';
 import { HUB_FAILED, type JournaledCallback, type JournaledCallbacks } from './journaled-callbacks.ts';

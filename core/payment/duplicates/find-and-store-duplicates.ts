@@ -17,7 +17,7 @@ import { recordSteps, SETTLEMENT } from '../settlement/statements.ts';
 import type { Shared } from '../shared.ts';
 import type { ProviderConcurrency, Providers } from '../slots/provider-connections.ts';
 import { isFenced, type VerificationLease, type VerificationLeases } from '../verification/lease.ts';
-import { endLease } from '../verification/lease-statements.ts';
+import { endLease } from '../verification/take-and-end-lease.ts';
 import { type CheckoutBatch, dropAnswered, readCheckouts } from './mark-for-check.ts';
 
 export type DuplicateCheck =

@@ -7,8 +7,8 @@ import { inTaskSpan } from '../../../lib/tracing/callback-spans.ts';
 import { formatId } from '../../ids.ts';
 import type { RetryDelay } from '../retry-delay.ts';
 import type { Shared } from '../shared.ts';
-import type { VerifySession } from '../verification/request.ts';
-import { type SlotSweep, type SweepTiming, startSlotSweep } from '../verification/slot-sweep.ts';
+import { type SlotSweep, type SweepTiming, startSlotSweep } from '../verification/sweep-loop.ts';
+import type { VerifySession } from '../verification/verification-request.ts';
 import type { RefundCallbacks } from './refund-callbacks.ts';
 import {
   nextRefundCheck,

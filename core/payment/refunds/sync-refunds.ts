@@ -10,7 +10,7 @@ import { lockSession } from '../sessions/read-sessions.ts';
 import { recordSteps } from '../settlement/statements.ts';
 import type { Providers } from '../slots/provider-connections.ts';
 import { isFenced, type VerificationLease, type VerificationLeases } from '../verification/lease.ts';
-import { endLease } from '../verification/lease-statements.ts';
+import { endLease } from '../verification/take-and-end-lease.ts';
 import { matchRefunds } from './match-refunds.ts';
 import { readSessionRefunds, type StoredRefund } from './read-refunds.ts';
 import { recordRefunds } from './record-refunds.ts';

@@ -5,7 +5,7 @@ import { newUuid } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
 import { type ProviderHttp, ProviderUnavailable } from '../providers/driver.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
-import { endLeases, type LeaseHolder, type LeaseRequest, takeLeases } from './lease-statements.ts';
+import { endLeases, type LeaseHolder, type LeaseRequest, takeLeases } from './take-and-end-lease.ts';
 
 export type VerificationLeases = {
   /**

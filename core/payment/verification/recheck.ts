@@ -9,7 +9,7 @@ import type { SyncRefunds } from '../refunds/sync-refunds.ts';
 import { sessionUnknown } from '../sessions/look-up-sessions.ts';
 import { readSession } from '../sessions/read-sessions.ts';
 import type { Shared } from '../shared.ts';
-import type { VerifySession } from './request.ts';
+import type { VerifySession } from './verification-request.ts';
 
 export type RecheckOptions = Pick<Shared, 'pool' | 'clock'> & {
   readonly verifySession: VerifySession;

@@ -26,7 +26,7 @@ import { recordSteps } from '../settlement/statements.ts';
 import type { Shared } from '../shared.ts';
 import type { ProviderConcurrency, Providers } from '../slots/provider-connections.ts';
 import type { VerificationLease, VerificationLeases } from './lease.ts';
-import type { VerifyRequest, VerifyResult, VerifySession } from './request.ts';
+import type { VerifyRequest, VerifyResult, VerifySession } from './verification-request.ts';
 
 export type VerifyOptions = Pick<Shared, 'pool' | 'metrics'> & {
   readonly findSession: FindSession;

@@ -4,8 +4,7 @@ import { inTaskSpan } from '../../../lib/tracing/callback-spans.ts';
 import { formatId } from '../../ids.ts';
 import type { SweepDuplicates } from '../duplicates/sweep-duplicates.ts';
 import type { Shared } from '../shared.ts';
-import type { VerifyResult, VerifySession } from './request.ts';
-import { type SlotSweep, type SweepTiming, startSlotSweep } from './slot-sweep.ts';
+import { type SlotSweep, type SweepTiming, startSlotSweep } from './sweep-loop.ts';
 import {
   EARLY_CHECK_MS,
   longestInterval,
@@ -17,6 +16,7 @@ import {
   type SweepSchedule,
   scheduleNext,
 } from './sweep-schedule.ts';
+import type { VerifyResult, VerifySession } from './verification-request.ts';
 
 export type SweepOptions = Shared &
   SweepTiming & {

@@ -11,7 +11,7 @@ import type { CallbackClaim } from '../providers/driver.ts';
 import { parseJournaledClaim } from '../providers/registry.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import type { Outcome } from '../settlement/finding.ts';
-import { type FinishedCallback, finishing } from '../settlement/statements.ts';
+import { type FinishedCallback, finishing } from '../settlement/write-settlement.ts';
 import type { Shared } from '../shared.ts';
 import type { TakenVerificationLease } from '../verification/lease.ts';
 

@@ -13,7 +13,7 @@ import {
   type VerificationStep,
 } from '../providers/driver.ts';
 import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
-import { recordSteps, SETTLEMENT } from '../settlement/statements.ts';
+import { recordSteps, SETTLEMENT } from '../settlement/write-settlement.ts';
 import type { Shared } from '../shared.ts';
 import type { ProviderConcurrency, Providers } from '../slots/provider-connections.ts';
 import { isFenced, type VerificationLease, type VerificationLeases } from '../verification/lease.ts';

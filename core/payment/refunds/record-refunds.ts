@@ -10,10 +10,10 @@ import { formatMoney } from '../money.ts';
 import type { Fulfillment, Sales } from '../order-interface.ts';
 import { type RetryDelay, retryDelay } from '../retry-delay.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
-import { logUsages, refundEntry, SETTLEMENT } from '../settlement/statements.ts';
+import { logUsages, refundEntry, SETTLEMENT } from '../settlement/write-settlement.ts';
 import type { Shared } from '../shared.ts';
 import type { RefundUpdate } from './match-refunds.ts';
-import { insertRefunds, type RecordedRefund, setRefunded, updateRefunds } from './statements.ts';
+import { insertRefunds, type RecordedRefund, setRefunded, updateRefunds } from './write-refunds.ts';
 
 export type RecordOptions = Pick<Shared, 'metrics'> &
   RetryDelay & { readonly sales: Pick<Sales, 'takeBack' | 'reviewPartialRefund'> };

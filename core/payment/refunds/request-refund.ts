@@ -14,7 +14,7 @@ import {
   type VerificationStep,
 } from '../providers/driver.ts';
 import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
-import { recordSteps } from '../settlement/statements.ts';
+import { recordSteps } from '../settlement/write-settlement.ts';
 import type { Shared } from '../shared.ts';
 import type { ProviderConcurrency } from '../slots/provider-connections.ts';
 import { isFenced, type VerificationLease } from '../verification/lease.ts';

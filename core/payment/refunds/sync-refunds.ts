@@ -7,7 +7,7 @@ import { inTransaction } from '../../storage/sql/transaction.ts';
 import { finishCallbacks } from '../callbacks/journaled-callbacks.ts';
 import { type FoundRefunds, ProviderUnavailable, type VerificationStep } from '../providers/driver.ts';
 import { lockSession } from '../sessions/read-sessions.ts';
-import { recordSteps } from '../settlement/statements.ts';
+import { recordSteps } from '../settlement/write-settlement.ts';
 import type { Providers } from '../slots/provider-connections.ts';
 import { isFenced, type VerificationLease, type VerificationLeases } from '../verification/lease.ts';
 import { endLease } from '../verification/take-and-end-lease.ts';

@@ -11,7 +11,7 @@ import {
 } from '../providers/driver.ts';
 import { canHaveCheckout } from '../settlement/decide.ts';
 import type { Settle } from '../settlement/settle.ts';
-import { recordSteps } from '../settlement/statements.ts';
+import { recordSteps } from '../settlement/write-settlement.ts';
 import type { Shared } from '../shared.ts';
 import type { Providers } from '../slots/provider-connections.ts';
 import type { VerificationLease } from '../verification/lease.ts';

@@ -5,7 +5,7 @@ import type { ReceivedCallback } from '../callbacks/journaled-callbacks.ts';
 import type { Quote, Sales } from '../order-interface.ts';
 import type { CatalogSale, VerificationStep } from '../providers/driver.ts';
 import { driverOf, SLOT_FIELD } from '../providers/registry.ts';
-import { recordSteps, SETTLEMENT } from '../settlement/statements.ts';
+import { recordSteps, SETTLEMENT } from '../settlement/write-settlement.ts';
 import type { Shared } from '../shared.ts';
 import type { ProviderConcurrency, Providers } from '../slots/provider-connections.ts';
 import { nextCheck, type SweepSchedule } from '../verification/sweep-schedule.ts';

@@ -25,6 +25,7 @@ import type { Shared } from '../shared.ts';
 import { type Fence, isFenced } from '../verification/lease.ts';
 import { type Decision, decide, type ProofState } from './decide.ts';
 import { type Finding, PAID_BEFORE, type PaidFinding, type Settlement } from './finding.ts';
+import { hasPaidAnother, releaseProofs } from './used-proofs.ts';
 import {
   type ClaimedProof,
   claimProofs,
@@ -38,8 +39,7 @@ import {
   type UsageEntry,
   updateSessions,
   usageEntry,
-} from './statements.ts';
-import { hasPaidAnother, releaseProofs } from './used-proofs.ts';
+} from './write-settlement.ts';
 
 export type SettleOptions = Shared &
   Pick<Sales, 'fulfill' | 'takeBack'> & {

@@ -2,7 +2,7 @@
 import type { PoolClient, QueryConfig } from 'pg';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import type { PaidFinding } from './finding.ts';
-import { type ClaimedProof, columnsOf, proofsOf } from './statements.ts';
+import { type ClaimedProof, columnsOf, proofsOf } from './write-settlement.ts';
 
 /** A statement after claimProofs also sees what was committed while that one waited. */
 export async function hasPaidAnother(

@@ -22,7 +22,7 @@ import type { StoredSession } from '../sessions/read-sessions.ts';
 import { verdictOf } from '../settlement/decide.ts';
 import { type Finding, PAID_BEFORE } from '../settlement/finding.ts';
 import type { Settle } from '../settlement/settle.ts';
-import { recordSteps } from '../settlement/statements.ts';
+import { recordSteps } from '../settlement/write-settlement.ts';
 import type { Shared } from '../shared.ts';
 import type { ProviderConcurrency, Providers } from '../slots/provider-connections.ts';
 import type { VerificationLease, VerificationLeases } from './lease.ts';

@@ -5,7 +5,7 @@ import { checkNoneUnprocessed } from './callbacks/prune-guard.ts';
 import { erasePayments } from './erase-personal-data.ts';
 import { createPaymentReaders } from './event-objects.ts';
 import { createPaymentMetrics } from './metrics.ts';
-import type { PaymentModuleOptions } from './options.ts';
+import type { PaymentModuleOptions } from './module-options.ts';
 import { DRIVERS } from './providers/registry.ts';
 import { refundTableMetrics } from './refunds/table-metrics.ts';
 import { createShowSessions } from './sessions/session-messages.ts';

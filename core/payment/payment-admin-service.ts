@@ -31,7 +31,7 @@ import { checkAmount } from './sessions/charge-amount.ts';
 import { createSessions } from './sessions/list-sessions.ts';
 import { type ShowSessions, showSession } from './sessions/session-messages.ts';
 import { createReleaseSession, type ReleaseOptions } from './settlement/release-session.ts';
-import type { AdminShared } from './shared.ts';
+import type { AdminShared } from './shared-dependencies.ts';
 import type { Providers } from './slots/provider-connections.ts';
 import { createReencryptSecrets, type ReencryptOptions } from './slots/reseal-credentials.ts';
 import { createSlots } from './slots/slot-admin.ts';

@@ -10,7 +10,7 @@ import { createOpenSigned } from './callbacks/open-signed.ts';
 import { createProcessCallback, type ProcessCallback } from './callbacks/process.ts';
 import { createReceiveCallback } from './callbacks/receive.ts';
 import { createFinishOtherCheckout } from './duplicates/finish-other-checkout.ts';
-import { type PaymentContext, sweepSchedule } from './options.ts';
+import { type PaymentContext, sweepSchedule } from './module-options.ts';
 import { createCreateFromSale } from './sessions/create-from-sale.ts';
 import type { wireRefunds } from './wire-refunds.ts';
 import type { Verification } from './wire-verification.ts';

@@ -1,7 +1,7 @@
 // Wires the requests for refunds, and the sweep that checks their states.
 import { RefundService } from '../../gen/hub/payment/v1/refund_service_pb.ts';
 import { serve } from '../service-implementation.ts';
-import type { PaymentContext } from './options.ts';
+import type { PaymentContext } from './module-options.ts';
 import { createCreateRefund } from './refunds/create-refund.ts';
 import { createRefunds } from './refunds/refund-admin.ts';
 import { createRefundCallbacks } from './refunds/refund-callbacks.ts';

@@ -3,7 +3,7 @@ import { CallbackService } from '../../gen/hub/payment/v1/callback_service_pb.ts
 import { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { PaymentService } from '../../gen/hub/payment/v1/payment_service_pb.ts';
 import { serve } from '../service-implementation.ts';
-import type { PaymentContext } from './options.ts';
+import type { PaymentContext } from './module-options.ts';
 import { createPaymentAdminService } from './payment-admin-service.ts';
 import { createPaymentService } from './payment-service.ts';
 import { driverOf } from './providers/registry.ts';

@@ -2,7 +2,7 @@
 
 import { createFindDuplicates } from './duplicates/find-and-store-duplicates.ts';
 import { createSweepDuplicates } from './duplicates/sweep-duplicates.ts';
-import { DAY_MS, type PaymentConfig, type PaymentContext, sweepSchedule } from './options.ts';
+import { DAY_MS, type PaymentConfig, type PaymentContext, sweepSchedule } from './module-options.ts';
 import { startSweep } from './verification/sweep-sessions.ts';
 import type { Verification } from './wire-verification.ts';
 

@@ -1,7 +1,7 @@
 // Wires the verification and settlement of sessions.
 
 import { createWaitingCallbacks } from './callbacks/postpone-or-give-up.ts';
-import type { PaymentContext } from './options.ts';
+import type { PaymentContext } from './module-options.ts';
 import { driverOf } from './providers/registry.ts';
 import { createFindSession } from './sessions/look-up-sessions.ts';
 import { createSessionEvents } from './sessions/read-sessions.ts';

@@ -12,7 +12,7 @@ import {
 } from '../entities.ts';
 import { findSession } from '../sessions/list-sessions.ts';
 import { type TracedCallback, traceCallbacks } from '../settlement/status-history.ts';
-import type { AdminShared } from '../shared.ts';
+import type { AdminShared } from '../shared-dependencies.ts';
 
 export type CallbackFilter = {
   readonly state: CallbackStateName | undefined;

@@ -18,7 +18,7 @@ import { mayBePaid } from '../providers/registry.ts';
 import type { FindSession } from '../sessions/look-up-sessions.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import { columnsOf } from '../settlement/write-settlement.ts';
-import type { Shared } from '../shared.ts';
+import type { Shared } from '../shared-dependencies.ts';
 import { countVerification, VERIFICATION_ALLOWED } from '../verification/rate-limit.ts';
 import { resolveSession } from './find-session-of-callback.ts';
 import type { ReceivedCallback } from './journaled-callbacks.ts';

@@ -2,7 +2,7 @@
 import type { Pool } from 'pg';
 import type { Task } from '../../../lib/metrics/tasks.ts';
 import { repeatTask } from '../../repeated-task.ts';
-import type { Shared } from '../shared.ts';
+import type { Shared } from '../shared-dependencies.ts';
 import type { Jobs } from './job-queue.ts';
 
 export type StrayOptions = Pick<Shared, 'pool' | 'clock' | 'logger'> & {

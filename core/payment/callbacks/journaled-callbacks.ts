@@ -12,7 +12,7 @@ import { parseJournaledClaim } from '../providers/registry.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import type { Outcome } from '../settlement/finding.ts';
 import { type FinishedCallback, finishing } from '../settlement/write-settlement.ts';
-import type { Shared } from '../shared.ts';
+import type { Shared } from '../shared-dependencies.ts';
 import type { TakenVerificationLease } from '../verification/lease.ts';
 
 export type ReceivedCallback = {

@@ -5,7 +5,7 @@
 import { formatId } from '../../ids.ts';
 import { GIVE_UP_AFTER_MS, type RetryDelay, retryDelay } from '../retry-delay.ts';
 import { readSession } from '../sessions/read-sessions.ts';
-import type { Shared } from '../shared.ts';
+import type { Shared } from '../shared-dependencies.ts';
 import { advanceCheck } from '../verification/sweep-schedule.ts';
 import { giveUpCallbacks } from './journaled-callbacks.ts';
 

@@ -12,7 +12,7 @@ import type { StoredSession } from '../sessions/read-sessions.ts';
 import { isContested } from '../settlement/decide.ts';
 import { type Outcome, PAID_BEFORE } from '../settlement/finding.ts';
 import type { Settle } from '../settlement/settle.ts';
-import type { Shared } from '../shared.ts';
+import type { Shared } from '../shared-dependencies.ts';
 import type { VerifySession } from '../verification/verification-request.ts';
 import { type Resolution, resolveSession } from './find-session-of-callback.ts';
 import { agrees } from './journal.ts';

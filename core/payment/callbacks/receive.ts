@@ -7,7 +7,7 @@ import { CallbackMalformed, type PaymentDriver } from '../providers/driver.ts';
 import { driverOf, keptFields, mayBePaid, parseClaim, SLOT_FIELD } from '../providers/registry.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import { withSessionId } from '../sessions/return-url.ts';
-import type { Shared } from '../shared.ts';
+import type { Shared } from '../shared-dependencies.ts';
 import type { Journal, JournalResult } from './journal.ts';
 import type { JournaledCallback } from './journaled-callbacks.ts';
 import type { OpenSigned } from './open-signed.ts';

@@ -4,7 +4,7 @@ import { recordChangeNow } from '../../audit/record.ts';
 import { parseId } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import type { TracedCallback } from '../settlement/status-history.ts';
-import type { Shared } from '../shared.ts';
+import type { Shared } from '../shared-dependencies.ts';
 import type { createCallbacks } from './callback-admin.ts';
 import type { Jobs } from './job-queue.ts';
 import type { ProcessCallback } from './process.ts';

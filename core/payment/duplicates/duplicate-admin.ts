@@ -6,7 +6,7 @@ import { HubError } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
 import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
 import { type DuplicatePayment, DuplicatePaymentSchema } from '../entities.ts';
-import type { AdminShared } from '../shared.ts';
+import type { AdminShared } from '../shared-dependencies.ts';
 import { findSlot } from '../slots/slot-admin.ts';
 
 export type DuplicateFilter = {

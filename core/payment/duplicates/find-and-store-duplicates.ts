@@ -14,7 +14,7 @@ import {
 } from '../providers/driver.ts';
 import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
 import { recordSteps, SETTLEMENT } from '../settlement/write-settlement.ts';
-import type { Shared } from '../shared.ts';
+import type { Shared } from '../shared-dependencies.ts';
 import type { ProviderConcurrency, Providers } from '../slots/provider-connections.ts';
 import { isFenced, type VerificationLease, type VerificationLeases } from '../verification/lease.ts';
 import { endLease } from '../verification/take-and-end-lease.ts';

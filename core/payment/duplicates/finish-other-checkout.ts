@@ -2,7 +2,7 @@
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import { finishCallbacks } from '../callbacks/journaled-callbacks.ts';
 import type { Outcome } from '../settlement/finding.ts';
-import type { Shared } from '../shared.ts';
+import type { Shared } from '../shared-dependencies.ts';
 import { isUnknownCheckout, setOtherPayment, storeCheckouts } from './mark-for-check.ts';
 
 /** If the session is paid, the sweep checks the other checkout, unless that belongs to another session. */

@@ -1,7 +1,7 @@
 // The sweep's check of a paid session whose callbacks name another payment.
 import { formatId } from '../../ids.ts';
 import { GIVE_UP_AFTER_MS, type RetryDelay, retryDelay } from '../retry-delay.ts';
-import type { Shared } from '../shared.ts';
+import type { Shared } from '../shared-dependencies.ts';
 import { countVerification } from '../verification/rate-limit.ts';
 import type { DuplicateCheck, FindDuplicates } from './find-and-store-duplicates.ts';
 

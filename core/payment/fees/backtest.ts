@@ -1,7 +1,7 @@
 // Computes what a new fee rule would have charged for the payments of a past period.
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { FeeRuleSchema } from '../entities.ts';
-import type { AdminShared } from '../shared.ts';
+import type { AdminShared } from '../shared-dependencies.ts';
 import type { Period } from '../usage/sums.ts';
 import { type FeeBacktest, type Part, sumParts } from './backtest-sums.ts';
 import { checkPeriod, checkTerms, type FeeTerms } from './check-fee-terms.ts';

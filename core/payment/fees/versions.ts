@@ -5,7 +5,7 @@ import { recordChange } from '../../audit/record.ts';
 import { HubError } from '../../errors.ts';
 import { formatId, newUuid, parseId } from '../../ids.ts';
 import { type FeeRule, FeeRuleSchema } from '../entities.ts';
-import type { AdminShared } from '../shared.ts';
+import type { AdminShared } from '../shared-dependencies.ts';
 import { findSlot } from '../slots/slot-admin.ts';
 import { checkTerms, type FeeTerms, feeRuleInvalid } from './check-fee-terms.ts';
 import { type FeeRuleFacts, type FeeRuleStateName, matchRules, stateOf, typicalOf } from './rules.ts';

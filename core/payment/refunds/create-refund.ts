@@ -12,7 +12,7 @@ import { driverOf } from '../providers/registry.ts';
 import { findSame } from '../sessions/insert-session.ts';
 import { sessionUnknown } from '../sessions/look-up-sessions.ts';
 import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
-import type { Shared } from '../shared.ts';
+import type { Shared } from '../shared-dependencies.ts';
 import { sumPendingRefunds } from './read-refunds.ts';
 import type { SyncRefunds } from './sync-refunds.ts';
 

@@ -11,7 +11,7 @@ import type { Fulfillment, Sales } from '../order-interface.ts';
 import { type RetryDelay, retryDelay } from '../retry-delay.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import { logUsages, refundEntry, SETTLEMENT } from '../settlement/write-settlement.ts';
-import type { Shared } from '../shared.ts';
+import type { Shared } from '../shared-dependencies.ts';
 import type { RefundUpdate } from './match-refunds.ts';
 import { insertRefunds, type RecordedRefund, setRefunded, updateRefunds } from './write-refunds.ts';
 

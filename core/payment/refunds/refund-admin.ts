@@ -7,7 +7,7 @@ import { parseId } from '../../ids.ts';
 import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
 import { type Refund, RefundSchema, type RefundStateName } from '../entities.ts';
 import { findSession } from '../sessions/list-sessions.ts';
-import type { AdminShared } from '../shared.ts';
+import type { AdminShared } from '../shared-dependencies.ts';
 import { findSlot } from '../slots/slot-admin.ts';
 
 export type RefundFilter = {

@@ -15,7 +15,7 @@ import {
 } from '../providers/driver.ts';
 import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
 import { recordSteps } from '../settlement/write-settlement.ts';
-import type { Shared } from '../shared.ts';
+import type { Shared } from '../shared-dependencies.ts';
 import type { ProviderConcurrency } from '../slots/provider-connections.ts';
 import { isFenced, type VerificationLease } from '../verification/lease.ts';
 import { type RefundUpdate, updateOf } from './match-refunds.ts';

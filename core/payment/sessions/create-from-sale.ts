@@ -6,7 +6,7 @@ import type { Quote, Sales } from '../order-interface.ts';
 import type { CatalogSale, VerificationStep } from '../providers/driver.ts';
 import { driverOf, SLOT_FIELD } from '../providers/registry.ts';
 import { recordSteps, SETTLEMENT } from '../settlement/write-settlement.ts';
-import type { Shared } from '../shared.ts';
+import type { Shared } from '../shared-dependencies.ts';
 import type { ProviderConcurrency, Providers } from '../slots/provider-connections.ts';
 import { nextCheck, type SweepSchedule } from '../verification/sweep-schedule.ts';
 import { readSessionSlot, type SessionSlot } from './find-slot.ts';

@@ -7,7 +7,7 @@ import { parseId } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import { sessionUnknown } from '../sessions/look-up-sessions.ts';
 import { lockSession } from '../sessions/read-sessions.ts';
-import type { Shared } from '../shared.ts';
+import type { Shared } from '../shared-dependencies.ts';
 import type { VerifySession } from '../verification/verification-request.ts';
 
 export type ReleaseOptions = Pick<Shared, 'pool' | 'clock' | 'logger'> & {

@@ -21,7 +21,7 @@ import {
   type TokenCache,
   type VerificationStep,
 } from '../providers/driver.ts';
-import type { AdminShared } from '../shared.ts';
+import type { AdminShared } from '../shared-dependencies.ts';
 import { createTokenCache } from './token-cache.ts';
 
 /** Opens a slot: its driver and its credentials. */

@@ -3,7 +3,7 @@ import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
 import { type Resealed, resealSecrets, type SealedColumn } from '../../storage/secrets/reseal.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
-import type { Shared } from '../shared.ts';
+import type { Shared } from '../shared-dependencies.ts';
 import { sealedFor } from './provider-connections.ts';
 import { tokenSealedFor } from './token-cache.ts';
 

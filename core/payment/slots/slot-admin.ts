@@ -7,7 +7,7 @@ import { HubError } from '../../errors.ts';
 import { formatId, newUuid } from '../../ids.ts';
 import { isResourceName } from '../../resource-name.ts';
 import { type Environment, ProviderTokenSchema, type Slot, SlotSchema } from '../entities.ts';
-import type { AdminShared } from '../shared.ts';
+import type { AdminShared } from '../shared-dependencies.ts';
 import { type Credentials, sealCredentials, withDefaults } from './provider-connections.ts';
 import { checkBaseUrl, checkCredentials, checkOptions, checkReturnOrigins } from './settings.ts';
 

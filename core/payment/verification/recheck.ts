@@ -8,7 +8,7 @@ import type { VerificationStep } from '../providers/driver.ts';
 import type { SyncRefunds } from '../refunds/sync-refunds.ts';
 import { sessionUnknown } from '../sessions/look-up-sessions.ts';
 import { readSession } from '../sessions/read-sessions.ts';
-import type { Shared } from '../shared.ts';
+import type { Shared } from '../shared-dependencies.ts';
 import type { VerifySession } from './verification-request.ts';
 
 export type RecheckOptions = Pick<Shared, 'pool' | 'clock'> & {

@@ -3,7 +3,7 @@
 // Each slot has its own places, so that a provider that hangs holds up only its own sessions. Within a slot
 // what has been due the longest comes first.
 import type { Task } from '../../../lib/metrics/tasks.ts';
-import type { Shared } from '../shared.ts';
+import type { Shared } from '../shared-dependencies.ts';
 import type { Reservation } from './sweep-schedule.ts';
 
 export type SweepTiming = {

@@ -3,7 +3,7 @@
 import { inTaskSpan } from '../../../lib/tracing/callback-spans.ts';
 import { formatId } from '../../ids.ts';
 import type { SweepDuplicates } from '../duplicates/sweep-duplicates.ts';
-import type { Shared } from '../shared.ts';
+import type { Shared } from '../shared-dependencies.ts';
 import { type SlotSweep, type SweepTiming, startSlotSweep } from './sweep-loop.ts';
 import {
   EARLY_CHECK_MS,

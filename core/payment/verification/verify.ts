@@ -23,7 +23,7 @@ import { verdictOf } from '../settlement/decide.ts';
 import { type Finding, PAID_BEFORE } from '../settlement/finding.ts';
 import type { Settle } from '../settlement/settle.ts';
 import { recordSteps } from '../settlement/write-settlement.ts';
-import type { Shared } from '../shared.ts';
+import type { Shared } from '../shared-dependencies.ts';
 import type { ProviderConcurrency, Providers } from '../slots/provider-connections.ts';
 import type { VerificationLease, VerificationLeases } from './lease.ts';
 import type { VerifyRequest, VerifyResult, VerifySession } from './verification-request.ts';

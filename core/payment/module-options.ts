@@ -10,7 +10,7 @@ import type { Sealer } from '../storage/secrets/sealing.ts';
 import type { Sales } from './order-interface.ts';
 import type { RetryDelay } from './retry-delay.ts';
 import type { GatewayAddress } from './sessions/callback-url.ts';
-import type { Shared } from './shared.ts';
+import type { Shared } from './shared-dependencies.ts';
 import type { SweepSchedule } from './verification/sweep-schedule.ts';
 
 export type PaymentConfig = {

@@ -125,8 +125,7 @@ function covers(scope: FeeScope, payment: FeeSubject): boolean {
   );
 }
 
-export const FEE_RULE_STATES = ['planned', 'in_force', 'overridden', 'ended'] as const;
-export type FeeRuleStateName = (typeof FEE_RULE_STATES)[number];
+export type FeeRuleStateName = 'planned' | 'in_force' | 'overridden' | 'ended';
 
 /**
  * The state of a rule at a moment. A rule is in force if no rule with the same or a wider scope applies in

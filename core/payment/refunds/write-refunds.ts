@@ -21,7 +21,7 @@ export function insertRefunds(session: StoredSession, rows: readonly RefundRow[]
   return {
     text: `insert into refund (id, session_id, slot_id, gateway, gateway_transaction_id, kind, origin,
              amount_minor, currency, reason, state, state_reason, gateway_refund_id, review_reason,
-             reviews_part,             created_at, finished_at, next_check_at)
+             reviews_part, created_at, finished_at, next_check_at)
            select t.id, $1::uuid, $2::uuid, $3, $4, t.kind, 'provider', t.amount_minor, t.currency, '',
              t.state, t.state_reason, t.gateway_refund_id, coalesce(t.review_reason, ''), t.reviews_part,
              $5::timestamptz,

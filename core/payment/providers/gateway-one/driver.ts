@@ -120,26 +120,18 @@ export const gatewayOne: PaymentDriver = redactSecrets({
 const VALIDATION_PATH = '/validator/api/validationserverAPI.php';
 
 /** Resolves with the error if the validation API does not answer about the id. */
-async function tryValidation(
+function tryValidation(
   access: ProviderAccess,
   expected: ExpectedPayment,
   validationId: string,
 ): Promise<Verdict | ProviderUnavailable> {
-  try {
-    return await validate(access, expected, validationId);
-  } catch (error) {
+  const about = { val_id: validationId };
+  const judge = async () =>
+    judgeValidation(await sendQuery(access, VALIDATION_PATH, about, VALIDATION_TIMEOUT_MS), expected);
+  return recordStep(access, 'validate', judge, describeVerdict).catch((error: unknown) => {
     if (error instanceof ProviderUnavailable) return error;
     throw error;
-  }
-}
-
-function validate(access: ProviderAccess, expected: ExpectedPayment, validationId: string): Promise<Verdict> {
-  const judge = async () =>
-    judgeValidation(
-      await sendQuery(access, VALIDATION_PATH, { val_id: validationId }, VALIDATION_TIMEOUT_MS),
-      expected,
-    );
-  return recordStep(access, 'validate', judge, describeVerdict);
+  });
 }
 
 function requiredField(fields: Read, field: keyof Read): string {

@@ -6,6 +6,7 @@ import { type Callback, CallbackState, ChargeStatus } from '../../gen/hub/paymen
 import { checkHealth, type HealthProblem } from '../../lib/presentation/health.ts';
 import { createReading } from '../../lib/presentation/metric-reading.ts';
 import { spanText } from './components/inline.tsx';
+import { byCurrency, type CurrencyUsage } from './daily-usage.ts';
 import { linkTo } from './route.ts';
 import type { SignedIn } from './signed-in.ts';
 
@@ -24,7 +25,7 @@ export type Overview = {
   /** Pending sessions of the last day; undefined without permission. */
   readonly pending: number | undefined;
   /** Payments of the last day. */
-  readonly paid: readonly Paid[];
+  readonly paid: readonly CurrencyUsage[];
 };
 
 /** At most MAX_COUNT of each, newest first. */
@@ -33,8 +34,6 @@ export type Backlog = {
   readonly dead: readonly Callback[];
   readonly mismatch: readonly Callback[];
 };
-
-type Paid = { readonly currency: string; readonly minorUnits: bigint; readonly payments: bigint };
 
 /** Counting more costs time and changes no decision. */
 const MAX_COUNT = 100;
@@ -82,11 +81,7 @@ export async function loadOverview(
     backlog: seesCallbacks ? { waiting, dead, mismatch } : undefined,
     blocked: orders?.orders.length,
     pending: sessions?.sessions.length,
-    paid: [...Map.groupBy(usage?.days ?? [], ({ currency }) => currency)].map(([currency, days]) => ({
-      currency,
-      minorUnits: days.reduce((sum, { paidMinorUnits }) => sum + paidMinorUnits, 0n),
-      payments: days.reduce((sum, { payments }) => sum + payments, 0n),
-    })),
+    paid: byCurrency([], usage?.days ?? []),
   };
 }
 

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { minorDigits } from '../../../lib/presentation/money.ts';
 import { useValue } from '../state.ts';
-import { theme } from '../theme.ts';
+import { isSystemDark, theme } from '../theme.ts';
 import { decimalText } from './inline.tsx';
 
 export type BarChartProps = {
@@ -21,13 +21,13 @@ const DAY = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', day: 'numeric', 
 export function BarChart({ title, currency, bars }: BarChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const shownTheme = useValue(theme);
-  const isSystemDark = useMedia('(prefers-color-scheme: dark)');
+  const isDark = useValue(isSystemDark);
   const [pointed, setPointed] = useState<number | undefined>();
   // Redraws when visible data changes.
   const drawing = JSON.stringify([
     bars.map(([day, minorUnits]) => [day, String(minorUnits)]),
     shownTheme,
-    isSystemDark,
+    isDark,
   ]);
 
   useEffect(() => {
@@ -117,15 +117,4 @@ function optionsOf(
     ],
     hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)] },
   };
-}
-
-function useMedia(query: string): boolean {
-  const [matches, setMatches] = useState(matchMedia(query).matches);
-  useEffect(() => {
-    const media = matchMedia(query);
-    const changed = (): void => setMatches(media.matches);
-    media.addEventListener('change', changed);
-    return () => media.removeEventListener('change', changed);
-  }, [query]);
-  return matches;
 }

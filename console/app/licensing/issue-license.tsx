@@ -1,17 +1,19 @@
 // Issues licenses, and shows their keys.
 import { periodText } from '../../../lib/presentation/calendar.ts';
+import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
 import { limitText, ShortId } from '../components/inline.tsx';
 import type { Scope } from '../components/scope-filters.ts';
 import { CustomerPicker } from '../customers/customer-picker.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { ChoiceField, Effect, TextField, TimeField } from '../forms/fields.tsx';
 import { FieldError } from '../forms/form-errors.ts';
-import type { Form, Values } from '../forms/form-state.ts';
-import { PeriodFields, readPeriod } from '../forms/period-fields.tsx';
+import { type Form, required, type Values } from '../forms/form-state.ts';
+import { NO_PERIOD, PeriodFields, readPeriod } from '../forms/period-fields.tsx';
+import { readTime, wholeNumber } from '../forms/values.ts';
 import { useSignedIn } from '../signed-in.ts';
-import { type IssueKey, issueRequest, NEW_LICENSE } from './issue-request.ts';
 import { KeyTexts } from './license-key.tsx';
 import { MainTerms, MoreTerms, useDefaultTerms } from './terms-fields.tsx';
+import { NO_TERMS, readGivenTerms } from './terms-values.ts';
 
 type IssueProps = {
   /** The apps to choose from. */
@@ -146,3 +148,43 @@ const EXPIRIES = [
   ['time', 'at a time'],
   ['first', 'a period after the first activation'],
 ] as const;
+
+/** The first values of the form. */
+const NEW_LICENSE = {
+  ...NO_TERMS,
+  ...NO_PERIOD,
+  app: '',
+  whose: 'none',
+  customerId: '',
+  customer: '',
+  customerEmail: '',
+  count: '1',
+  expiry: 'never',
+  expiresAt: '',
+};
+
+type IssueKey = keyof typeof NEW_LICENSE;
+
+/** @throws FieldError if a value is missing or cannot be read */
+function issueRequest(values: Values<IssueKey>) {
+  return {
+    app: required(values, 'app', 'Choose an app.'),
+    count: wholeNumber('count', values.count),
+    ...readGivenTerms(values),
+    ...(values.expiry === 'time' && { expiresAt: readTime('expiresAt', values.expiresAt) }),
+    ...(values.expiry === 'first' && { validFor: readPeriod(values) }),
+    ...customerOf(values),
+  };
+}
+
+function customerOf(values: Values<IssueKey>) {
+  if (values.whose === 'existing')
+    return { customerId: required(values, 'customerId', 'Choose a customer.') };
+  if (values.whose !== 'inline') return {};
+  const customer = values.customer.trim();
+  const customerEmail = values.customerEmail.trim();
+  if (customer + customerEmail === '') {
+    throw new FieldError('customer', 'Enter a name, an email, or both.');
+  }
+  return omitEmpty({ customer, customerEmail });
+}

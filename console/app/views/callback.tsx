@@ -1,10 +1,10 @@
 // One callback: its outcome, its fields and the verifications that it caused.
-
+import type { Callback } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { CALLBACK_STATES, CHARGE_STATUSES, wordFor } from '../../../lib/presentation/enum-names.ts';
+import { Confirm } from '../components/confirm.tsx';
 import { Facts, pairFacts } from '../components/facts.tsx';
 import { Badge, Moment, ShortId, StateBadge, WholeId } from '../components/inline.tsx';
 import { LivePage, Section } from '../components/page.tsx';
-import { Replay } from '../components/replay.tsx';
 import { Table } from '../components/table.tsx';
 import { useLive } from '../live.ts';
 import { useSignedIn } from '../signed-in.ts';
@@ -77,5 +77,21 @@ export function CallbackView({ id }: { readonly id: string }) {
         </>
       )}
     </LivePage>
+  );
+}
+
+function Replay({ callback }: { readonly callback: Callback }) {
+  const { hub } = useSignedIn();
+  const run = async (): Promise<string> => {
+    const reply = await hub.paymentAdmin.replayCallback({ callbackId: callback.callbackId });
+    return `Replayed: the callback is ${wordFor(CALLBACK_STATES, reply.callback?.state ?? 0)}.`;
+  };
+  return (
+    <Confirm action="Replay" question="Process this callback again?" run={run}>
+      <p>
+        The hub verifies the session with the provider again and settles it by the answer. A settled session
+        is not settled twice.
+      </p>
+    </Confirm>
   );
 }

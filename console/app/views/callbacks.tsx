@@ -1,10 +1,10 @@
 // Callbacks, newest first; waiting ones by default.
 import type { ComponentChildren } from 'preact';
-import type { Callback } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { CALLBACK_STATES, numberOf, wordFor } from '../../../lib/presentation/enum-names.ts';
+import { type Callback, CallbackState } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { CALLBACK_STATES, numberOf } from '../../../lib/presentation/enum-names.ts';
 import { CallbackTable } from '../components/callback-table.tsx';
+import { Confirm } from '../components/confirm.tsx';
 import { ListPage } from '../components/list-page.tsx';
-import { ReplayAll } from '../components/replay.tsx';
 import { StateTabs } from '../components/tabs.tsx';
 import { useRoute } from '../route.ts';
 import { useSignedIn } from '../signed-in.ts';
@@ -24,7 +24,7 @@ export function CallbacksView() {
   const { state = 'received' } = useRoute().query;
   const [, , empty] = TABS.find(([name]) => name === state) ?? TABS[0];
   const replayAll = (callbacks: readonly Callback[]): ComponentChildren => {
-    const replayable = callbacks.filter(isGivenUp);
+    const replayable = callbacks.filter(({ state }) => state === CallbackState.DEAD);
     return replayable.length > 1 && <ReplayAll callbacks={replayable} />;
   };
   return (
@@ -42,6 +42,26 @@ export function CallbacksView() {
   );
 }
 
-function isGivenUp({ state }: Callback): boolean {
-  return wordFor(CALLBACK_STATES, state) === 'dead';
+function ReplayAll({ callbacks }: { readonly callbacks: readonly Callback[] }) {
+  const { hub } = useSignedIn();
+  const run = async (): Promise<string> => {
+    let settled = 0;
+    for (const { callbackId } of callbacks) {
+      const { callback } = await hub.paymentAdmin.replayCallback({ callbackId });
+      if (callback?.state === CallbackState.SETTLED) settled += 1;
+    }
+    return `Replayed ${callbacks.length} callbacks: ${settled} are settled now.`;
+  };
+  return (
+    <Confirm
+      action={`Replay these ${callbacks.length}`}
+      question={`Process these ${callbacks.length} callbacks again?`}
+      run={run}
+    >
+      <p>
+        The hub processes them one after the other, the latest first, and queries the provider about each. It
+        stops at the first failure. A settled session is not settled twice.
+      </p>
+    </Confirm>
+  );
 }

@@ -124,9 +124,10 @@ function tilesOf({ backlog, blocked, pending, paid, hubTime }: Overview): Tile[]
     const link = linkTo(['sessions'], { status: 'pending', span: '1' });
     tiles.push(['Sessions pending', counted(pending), 'created within a day', link]);
   }
-  for (const { currency, minorUnits, payments } of paid) {
+  for (const { currency, total } of paid) {
+    const { payments, paidMinorUnits } = total;
     const note = `${payments} ${payments === 1n ? 'payment' : 'payments'} within a day`;
-    tiles.push([`Paid, ${currency}`, decimalText(minorUnits, currency), note, linkTo(['usage'])]);
+    tiles.push([`Paid, ${currency}`, decimalText(paidMinorUnits, currency), note, linkTo(['usage'])]);
   }
   return tiles;
 }

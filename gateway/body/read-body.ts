@@ -14,23 +14,25 @@ export type BodyLimits = {
   timeoutMs: number;
 };
 
+/** A body to read. `invite` is called after its headers are checked, before it is read. */
+export type IncomingBody = {
+  readonly req: IncomingMessage;
+  readonly limits: BodyLimits;
+  readonly invite: () => void;
+};
+
 /** The client disconnected before its request was complete, so no response is sent. */
 export class ClientGone extends Error {
   override readonly name = 'ClientGone';
 }
 
 /**
- * Returns the members of the JSON object in the body. `invite` is called after the headers are checked,
- * before the body is read.
+ * Returns the members of the JSON object in the body.
  * @throws Problem unsupported_media_type, body_too_large, request_timeout, invalid_json or invalid_request
  * @throws ClientGone
  */
-export async function readJsonBody(
-  req: IncomingMessage,
-  limits: BodyLimits,
-  invite: () => void,
-): Promise<JsonMembers> {
-  const bytes = await readBytes(req, 'application/json', limits, invite);
+export async function readJsonBody(body: IncomingBody): Promise<JsonMembers> {
+  const bytes = await readBytes(body, 'application/json');
   if (!isUtf8(bytes)) throw new Problem('invalid_json', NOT_UTF8);
   return parseJsonObject(bytes.toString('utf8'));
 }
@@ -40,14 +42,11 @@ export async function readJsonBody(
  * @throws Problem unsupported_media_type, body_too_large, request_timeout or invalid_request
  * @throws ClientGone
  */
-export async function readFormBody(
-  req: IncomingMessage,
-  limits: BodyLimits,
-  invite: () => void,
-): Promise<FormFields> {
-  const { 'content-type': type, 'content-length': length = '0', 'transfer-encoding': coding } = req.headers;
+export async function readFormBody(body: IncomingBody): Promise<FormFields> {
+  const { headers } = body.req;
+  const { 'content-type': type, 'content-length': length = '0', 'transfer-encoding': coding } = headers;
   if (type === undefined && length === '0' && coding === undefined) return parseForm('');
-  const bytes = await readBytes(req, 'application/x-www-form-urlencoded', limits, invite);
+  const bytes = await readBytes(body, 'application/x-www-form-urlencoded');
   if (!isUtf8(bytes)) throw new Problem('invalid_request', NOT_UTF8);
   return parseForm(bytes.toString('utf8'));
 }
@@ -57,12 +56,8 @@ export async function readFormBody(
  * @throws Problem unsupported_media_type, body_too_large or request_timeout
  * @throws ClientGone
  */
-export function readRawJsonBody(
-  req: IncomingMessage,
-  limits: BodyLimits,
-  invite: () => void,
-): Promise<Buffer> {
-  return readBytes(req, 'application/json', { ...limits, maxBytes: MAX_RAW_BYTES }, invite);
+export function readRawJsonBody(body: IncomingBody): Promise<Buffer> {
+  return readBytes({ ...body, limits: { ...body.limits, maxBytes: MAX_RAW_BYTES } }, 'application/json');
 }
 
 /** The limit of the contract. Events of providers contain whole objects. */
@@ -98,12 +93,7 @@ function checkContentEncoding(header: string | undefined): void {
   throw new Problem('unsupported_media_type', 'Send the body without a Content-Encoding.');
 }
 
-async function readBytes(
-  req: IncomingMessage,
-  contentType: string,
-  limits: BodyLimits,
-  invite: () => void,
-): Promise<Buffer> {
+async function readBytes({ req, limits, invite }: IncomingBody, contentType: string): Promise<Buffer> {
   checkContentType(req.headers['content-type'], contentType);
   checkContentEncoding(req.headers['content-encoding']);
   if (Number(req.headers['content-length'] ?? 0) > limits.maxBytes) throw tooLarge(limits.maxBytes);

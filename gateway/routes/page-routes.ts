@@ -9,7 +9,7 @@ import { MAX_LOOKS, orderPage, otherBrowserPage } from '../pages/order-page.ts';
 import { Problem } from '../problem.ts';
 import { errorCode, toProblem, unavailable } from '../rpc-problem.ts';
 import { readClaimed, statusOf } from './order-routes.ts';
-import { type Call, queryParameter, type Route, type RouteResponse } from './route.ts';
+import { type Call, queryParameter, type Route, type RouteResponse, seeOther } from './route.ts';
 
 export type PageOptions = {
   readonly guesses: GuessLimit | undefined;
@@ -69,15 +69,8 @@ async function buy(orders: Orders, options: PageOptions, call: Call): Promise<Ro
     const bought = await orders.buyOffer(request, { ...call.rpc, timeoutMs: BUY_TIMEOUT_MS });
     if (!/^https?:\/\//i.test(bought.checkoutUrl))
       throw unavailable(new Error('the checkout has no address'));
-    return {
-      status: 303,
-      contentType: 'text/plain',
-      body: '',
-      headers: [
-        ...['Location', bought.checkoutUrl],
-        ...['Set-Cookie', claimCookie(bought.sessionId, bought.claimToken, options.publicUrl)],
-      ],
-    };
+    const cookie = claimCookie(bought.sessionId, bought.claimToken, options.publicUrl);
+    return seeOther(bought.checkoutUrl, ['Set-Cookie', cookie]);
   } catch (error) {
     const wrong = mistakeIn(error);
     if (wrong === undefined) throw buyProblem(error);

@@ -5,7 +5,7 @@ import { ClientGone } from '../body/read-body.ts';
 import { html, pageResponse } from '../pages/layout.ts';
 import { Problem } from '../problem.ts';
 import { errorCode } from '../rpc-problem.ts';
-import type { Call, Route, RouteResponse } from './route.ts';
+import { type Call, type Route, type RouteResponse, seeOther } from './route.ts';
 
 /** `/v1/return/{sessionId}`, which providers send the browsers of customers to, by GET or POST. */
 export function returnRoutes(transport: Transport): Route[] {
@@ -42,8 +42,7 @@ async function redirect(callbacks: Callbacks, call: Call): Promise<RouteResponse
   const { returnUrl, hasOrderPage, gateway } = address;
   if (method === 'POST') await deliverFields(callbacks, call, gateway);
   if (returnUrl === '' && !hasOrderPage) return FINISHED;
-  const location = returnUrl || orderPageAddress(sessionId);
-  return { status: 303, contentType: 'text/plain', body: '', headers: ['Location', location] };
+  return seeOther(returnUrl || orderPageAddress(sessionId));
 }
 
 type Callbacks = Client<typeof CallbackService>;

@@ -46,6 +46,11 @@ export type RouteResponse = {
   readonly cacheControl?: string;
 };
 
+/** Sends a browser to another address. `headers`: name, value, name, value, … */
+export function seeOther(location: string, headers: readonly string[] = []): RouteResponse {
+  return { status: 303, contentType: 'text/plain', body: '', headers: ['Location', location, ...headers] };
+}
+
 /** The requests of a client are counted by this name. */
 export type RateName = 'license' | 'order';
 

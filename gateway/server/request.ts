@@ -7,6 +7,7 @@ import { type ClientIp, clientKey, findSmugglingSign } from '../../lib/net/proxi
 import { inExchangeSpan } from '../../lib/tracing/spans.ts';
 import {
   type BodyLimits,
+  type IncomingBody,
   type JsonMembers,
   readFormBody,
   readJsonBody,
@@ -122,14 +123,13 @@ export function createRequestListener(
     }
   }
 
-  function readBody<T>({ req, res }: Exchange, read: BodyReader<T>): Promise<T> {
-    return read(req, bodyLimits, () => {
+  function readBody<T>({ req, res }: Exchange, read: (body: IncomingBody) => Promise<T>): Promise<T> {
+    const invite = (): void => {
       if (req.headers.expect?.toLowerCase() === '100-continue') res.writeContinue();
-    });
+    };
+    return read({ req, limits: bodyLimits, invite });
   }
 }
-
-type BodyReader<T> = (req: IncomingMessage, limits: BodyLimits, invite: () => void) => Promise<T>;
 
 const NO_BODY: JsonMembers = {};
 

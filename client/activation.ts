@@ -2,20 +2,16 @@
 
 import type { Signal } from './abort-signal.ts';
 import { LicenseError } from './errors.ts';
-import type { BackOff } from './hub/check-schedule.ts';
 import type { HubCalls } from './hub/hub-calls.ts';
 import { obtainLicense } from './hub/obtain-license.ts';
-import { type ReleaseSeats, withoutPendingRelease } from './hub/release-seats.ts';
-import { createRecord, type SoftCheck } from './hub/soft-check.ts';
+import type { CallContext } from './hub/recheck.ts';
+import { withoutPendingRelease } from './hub/release-seats.ts';
+import { createRecord } from './hub/soft-check.ts';
 import { hashOfKey, isKeyOf, isSameKey } from './license/license-key.ts';
 import type { Expected } from './license/verify-license.ts';
-import type { SerialQueue } from './serial-queue.ts';
 import { type LicenseState, recordOf } from './state/license-state.ts';
 import type { LicenseRecord } from './state/record.ts';
-import type { RecordCache } from './state/record-cache.ts';
-import type { TrustedTime } from './state/trusted-time.ts';
 import type { Activated, PreviousSeat, Verdict } from './verdict/verdict.ts';
-import type { VerdictPublisher } from './verdict/verdict-publisher.ts';
 
 /** Both reject with LicenseError and then keep the stored license. */
 export type Activation = {
@@ -26,16 +22,9 @@ export type Activation = {
   }): Promise<Verdict>;
 };
 
-export type ActivationOptions = {
-  readonly recordCache: RecordCache;
+export type ActivationOptions = CallContext & {
   readonly calls: HubCalls;
   readonly expected: Expected;
-  readonly trustedTime: TrustedTime;
-  readonly backOff: BackOff;
-  readonly softCheck: SoftCheck;
-  readonly releaseSeats: ReleaseSeats;
-  readonly publisher: VerdictPublisher;
-  readonly hubQueue: SerialQueue;
   readonly keepLicenseKey: boolean;
 };
 

@@ -23,15 +23,19 @@ export type Recheck = {
   untilNextRun(): number;
 };
 
-export type RecheckOptions = {
+/** What all calls to the hub share. */
+export type CallContext = {
   readonly recordCache: RecordCache;
   readonly trustedTime: TrustedTime;
   readonly backOff: BackOff;
-  readonly freeLimits: FreeLimits;
   readonly softCheck: SoftCheck;
   readonly releaseSeats: ReleaseSeats;
   readonly publisher: VerdictPublisher;
   readonly hubQueue: SerialQueue;
+};
+
+export type RecheckOptions = CallContext & {
+  readonly freeLimits: FreeLimits;
   /** In milliseconds; undefined: the interval that the hub requests. */
   readonly softCheckIntervalMs: number | undefined;
 };

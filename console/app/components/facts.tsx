@@ -3,10 +3,16 @@ import { shown, type Value } from './inline.tsx';
 
 export type Fact = readonly [name: string, value: Value];
 
+type FactsProps = {
+  readonly facts: readonly Fact[];
+  /** Shows large figures beside each other. */
+  readonly areTotals?: boolean;
+};
+
 /** Omits facts without a value. */
-export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
+export function Facts({ facts, areTotals = false }: FactsProps) {
   return (
-    <dl class="facts">
+    <dl class={areTotals ? 'totals' : 'facts'}>
       {facts.map(([name, value]) =>
         value === '' || value === undefined || value === null || value === false ? null : (
           <div key={name}>

@@ -8,6 +8,7 @@ import { feeRuleScope, feeTermsText, percentText } from '../../../lib/presentati
 import { formatDecimal } from '../../../lib/presentation/money.ts';
 import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
 import { BarChart } from '../components/bar-chart.tsx';
+import { Facts } from '../components/facts.tsx';
 import { Filters } from '../components/filters.tsx';
 import { decimalText, StateBadge } from '../components/inline.tsx';
 import { Loaded } from '../components/loaded.tsx';
@@ -75,20 +76,20 @@ function CurrencySection({ usage }: { readonly usage: CurrencyUsage }) {
   const text = (minorUnits: bigint): string => `${decimalText(minorUnits, currency)} ${currency}`;
   return (
     <Section isCard title={currency}>
-      <dl class="totals">
-        <Total name="Paid" value={text(total.paidMinorUnits)} />
-        <Total name="Fees" value={text(total.feeMinorUnits)} />
-        <Total name="Payments" value={String(total.payments)} />
-        {total.reversedPayments > 0n && (
-          <Total name={`Reversed: ${total.reversedPayments}`} value={text(total.reversedMinorUnits)} />
-        )}
-        {total.refunds > 0n && (
-          <Total name={`Refunds: ${total.refunds}`} value={text(total.refundedMinorUnits)} />
-        )}
-        {total.netMinorUnits !== total.paidMinorUnits && (
-          <Total name="Net" value={text(total.netMinorUnits)} />
-        )}
-      </dl>
+      <Facts
+        areTotals
+        facts={[
+          ['Paid', text(total.paidMinorUnits)],
+          ['Fees', text(total.feeMinorUnits)],
+          ['Payments', String(total.payments)],
+          [
+            `Reversed: ${total.reversedPayments}`,
+            total.reversedPayments > 0n && text(total.reversedMinorUnits),
+          ],
+          [`Refunds: ${total.refunds}`, total.refunds > 0n && text(total.refundedMinorUnits)],
+          ['Net', total.netMinorUnits !== total.paidMinorUnits && text(total.netMinorUnits)],
+        ]}
+      />
       <div class="charts">
         <BarChart title="Paid" currency={currency} bars={days.map((day) => [day.day, day.paidMinorUnits])} />
         <BarChart title="Fees" currency={currency} bars={days.map((day) => [day.day, day.feeMinorUnits])} />
@@ -98,15 +99,6 @@ function CurrencySection({ usage }: { readonly usage: CurrencyUsage }) {
         <DayTable days={days} currency={currency} />
       </details>
     </Section>
-  );
-}
-
-function Total({ name, value }: { readonly name: string; readonly value: string }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
   );
 }
 
@@ -125,18 +117,8 @@ function DayTable({ days, currency }: { readonly days: readonly UsageDay[]; read
         { title: 'Payments', kind: 'number', cell: ({ payments }) => String(payments) },
         { title: `Paid, ${currency}`, kind: 'number', cell: ({ paidMinorUnits }) => money(paidMinorUnits) },
         { title: `Fees, ${currency}`, kind: 'number', cell: ({ feeMinorUnits }) => money(feeMinorUnits) },
-        {
-          title: 'Reversed',
-          kind: 'number',
-          wide: true,
-          cell: ({ reversedMinorUnits }) => money(reversedMinorUnits),
-        },
-        {
-          title: 'Refunded',
-          kind: 'number',
-          wide: true,
-          cell: ({ refundedMinorUnits }) => money(refundedMinorUnits),
-        },
+        { title: 'Reversed', kind: 'number', wide: true, cell: (day) => money(day.reversedMinorUnits) },
+        { title: 'Refunded', kind: 'number', wide: true, cell: (day) => money(day.refundedMinorUnits) },
       ]}
     />
   );

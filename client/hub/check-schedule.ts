@@ -52,14 +52,7 @@ export function softCheckDueAt(state: LicenseState, now: number, softCheckInterv
   return Math.min(...times);
 }
 
-export type BackOff = {
-  /** Why the last call failed; undefined after a success. */
-  readonly problem: LicenseError | undefined;
-  succeeded(): void;
-  failed(problem: LicenseError): void;
-  /** Milliseconds until a call for this reason is allowed. */
-  wait(reason: CallReason): number;
-};
+export type BackOff = ReturnType<typeof createBackOff>;
 
 /** `forced`: by the user; `urgent`: the verdict depends on it; `due`: scheduled. */
 export type CallReason = 'forced' | 'urgent' | 'due';
@@ -69,27 +62,24 @@ export type CallReason = 'forced' | 'urgent' | 'due';
  *
  * @param softCheckIntervalMs lowers the minimum pause after a success, which is an hour
  */
-export function createBackOff(
-  clock: Clock,
-  random: () => number,
-  softCheckIntervalMs: number = HOUR_MS,
-): BackOff {
+export function createBackOff(clock: Clock, random: () => number, softCheckIntervalMs: number = HOUR_MS) {
   /** Minimum pauses after a success: with a clock that is far ahead, everything is always due. */
   const rest = { urgent: MINUTE_MS, due: Math.min(softCheckIntervalMs, HOUR_MS) };
   let failures = 0;
   let problem: LicenseError | undefined;
   let until: Readonly<Record<CallReason, number>> | undefined;
   return {
+    /** Why the last call failed; undefined after a success. */
     get problem() {
       return problem;
     },
-    succeeded() {
+    succeeded(): void {
       failures = 0;
       problem = undefined;
       const now = clock.monotonic();
       until = { forced: now, urgent: now + rest.urgent, due: now + rest.due };
     },
-    failed(error) {
+    failed(error: LicenseError): void {
       const pause = Math.min(BACK_OFF_MS.first * 2 ** failures, BACK_OFF_MS.most);
       failures += 1;
       problem = error;
@@ -97,6 +87,8 @@ export function createBackOff(
       const later = forced + pause * (0.5 + random() / 2);
       until = { forced, urgent: later, due: later };
     },
-    wait: (reason) => (until === undefined ? 0 : Math.max(until[reason] - clock.monotonic(), 0)),
+    /** Milliseconds until a call for this reason is allowed. */
+    wait: (reason: CallReason): number =>
+      until === undefined ? 0 : Math.max(until[reason] - clock.monotonic(), 0),
   };
 }

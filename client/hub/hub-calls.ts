@@ -13,9 +13,6 @@ export type Machine = {
   readonly appVersion?: string;
 };
 
-/** Not verified yet. */
-export type ActivationAnswer = { readonly license: unknown; readonly publicKeyPem: string };
-
 export type LicenseStatus = {
   /** Milliseconds since the epoch. */
   readonly checkedAt: number;
@@ -27,20 +24,14 @@ export type LicenseStatus = {
   readonly termsVersion: number | undefined;
 };
 
-/** Every call rejects with LicenseError. */
-export type HubCalls = {
-  activate(licenseKey: string, signal?: Signal): Promise<ActivationAnswer>;
-  deactivate(licenseKey: string, signal?: Signal): Promise<void>;
-  status(licenseId: string, signal?: Signal): Promise<LicenseStatus>;
-  /** The public keys of the app. */
-  keys(signal?: Signal): Promise<readonly PublicPoint[]>;
-  freeLimits(signal?: Signal): Promise<Limits>;
-};
+export type HubCalls = ReturnType<typeof createHubCalls>;
 
-export function createHubCalls(http: Http, app: string, machine: Machine): HubCalls {
+/** Every call rejects with LicenseError. */
+export function createHubCalls(http: Http, app: string, machine: Machine) {
   const { machineFingerprint } = machine;
   return {
-    async activate(licenseKey, signal) {
+    /** The license is not verified yet. */
+    async activate(licenseKey: string, signal?: Signal) {
       const answer = await http({ path: 'v1/activate', body: { licenseKey, ...machine }, signal });
       const { ok, license, publicKeyPem } = answer;
       if (ok !== true || typeof publicKeyPem !== 'string')
@@ -48,13 +39,13 @@ export function createHubCalls(http: Http, app: string, machine: Machine): HubCa
       return { license, publicKeyPem };
     },
 
-    async deactivate(licenseKey, signal) {
+    async deactivate(licenseKey: string, signal?: Signal): Promise<void> {
       const body = { licenseKey, machineFingerprint };
       const { ok, released } = await http({ path: 'v1/deactivate', body, signal });
       if (ok !== true || typeof released !== 'boolean') throw unexpectedAnswer('release without a result');
     },
 
-    async status(licenseId, signal) {
+    async status(licenseId: string, signal?: Signal): Promise<LicenseStatus> {
       const path = `v1/status/${encodeURIComponent(licenseId)}`;
       const answer = await http({ path, query: { fp: machineFingerprint }, signal });
       if (answer['ok'] !== true || answer['state'] !== 'active' || answer['licenseId'] !== licenseId) {
@@ -75,13 +66,14 @@ export function createHubCalls(http: Http, app: string, machine: Machine): HubCa
       };
     },
 
-    async keys(signal) {
+    /** The public keys of the app. */
+    async keys(signal?: Signal): Promise<PublicPoint[]> {
       const { keys } = await http({ path: `v1/apps/${app}/jwks.json`, signal });
       if (!Array.isArray(keys)) throw unexpectedAnswer('no key set');
       return keys.filter(isJsonObject).flatMap((jwk) => pointOfJwk(jwk) ?? []);
     },
 
-    async freeLimits(signal) {
+    async freeLimits(signal?: Signal): Promise<Limits> {
       const answer = await http({ path: `v1/apps/${app}/limits/free`, signal });
       const limits = readLimits(answer['limits']);
       const isFree = answer['app'] === app && answer['profile'] === 'free';

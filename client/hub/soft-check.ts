@@ -23,16 +23,9 @@ export type SoftCheckOptions = {
   readonly trustedTime: TrustedTime;
 };
 
-export type SoftCheck = {
-  /**
-   * Resolves when the record is up to date. Rejects with LicenseError, including refusals that are not confirmed yet.
-   */
-  run(signal?: Signal): Promise<void>;
-  /** Records a refusal of this license key, if the stored license has the same key. */
-  applyRefusal(licenseKey: string, refusal: unknown): Promise<void>;
-};
+export type SoftCheck = ReturnType<typeof createSoftCheck>;
 
-export function createSoftCheck({ recordCache, calls, expected, trustedTime }: SoftCheckOptions): SoftCheck {
+export function createSoftCheck({ recordCache, calls, expected, trustedTime }: SoftCheckOptions) {
   /** Updates the record unless another process has replaced its license since the request. */
   const change = (checked: LicenseRecord, next: (record: LicenseRecord) => LicenseRecord): Promise<void> =>
     recordCache.update((state) => {
@@ -84,7 +77,8 @@ export function createSoftCheck({ recordCache, calls, expected, trustedTime }: S
   };
 
   return {
-    async run(signal) {
+    /** Resolves when the record is up to date. Rejects with LicenseError, also for an unconfirmed refusal. */
+    async run(signal?: Signal): Promise<void> {
       await fetchMissingKey(signal);
       const { state } = recordCache;
       const target = targetOf(state);
@@ -107,7 +101,8 @@ export function createSoftCheck({ recordCache, calls, expected, trustedTime }: S
       }
     },
 
-    async applyRefusal(licenseKey, refusal) {
+    /** Records a refusal of this license key, if the stored license has the same key. */
+    async applyRefusal(licenseKey: string, refusal: unknown): Promise<void> {
       const target = targetOf(recordCache.state);
       const code = endCodeOf(refusal);
       if (target === undefined || code === undefined) return;

@@ -6,25 +6,21 @@ import { LicenseError } from '../errors.ts';
 import type { HubCalls } from '../hub/hub-calls.ts';
 import type { Limits } from './limits.ts';
 
-export type FreeLimits = {
-  readonly limits: Limits;
-  /** Milliseconds until the next fetch. */
-  untilDue(): number;
-  /** Rejects with LicenseError. */
-  fetch(signal?: Signal): Promise<void>;
-};
+export type FreeLimits = ReturnType<typeof createFreeLimits>;
 
 const FETCH_EVERY_MS = 24 * 60 * 60 * 1000;
 
-export function createFreeLimits(builtIn: Limits, calls: HubCalls, clock: Clock): FreeLimits {
+export function createFreeLimits(builtIn: Limits, calls: HubCalls, clock: Clock) {
   let limits = builtIn;
   let dueAt: number | undefined;
   return {
     get limits() {
       return limits;
     },
+    /** Milliseconds until the next fetch. */
     untilDue: () => (dueAt === undefined ? 0 : Math.max(dueAt - clock.monotonic(), 0)),
-    async fetch(signal) {
+    /** Rejects with LicenseError. */
+    async fetch(signal?: Signal): Promise<void> {
       try {
         limits = Object.freeze({ ...builtIn, ...(await calls.freeLimits(signal)) });
       } catch (error) {

@@ -6,24 +6,17 @@ import { type LicenseState, readLicenseState } from './license-state.ts';
 import { type LicenseRecord, writeRecord } from './record.ts';
 import type { LicenseStore } from './store.ts';
 
-/** No method rejects if the store fails: `problem` reports it until the store works again. */
-export type RecordCache = {
-  /** As of the last reload or update. */
-  readonly state: LicenseState;
-  readonly problem: LicenseError | undefined;
-  /** Reads the store, which another process may have changed. */
-  reload(): Promise<void>;
-  /** Reloads, then saves the record that `next` returns; undefined changes nothing. */
-  update(next: (state: LicenseState) => LicenseRecord | undefined): Promise<void>;
-  clear(): Promise<void>;
-};
+export type RecordCache = ReturnType<typeof createRecordCache>;
 
-/** Calls `onRead` with each new state. */
+/**
+ * Calls `onRead` with each new state. No method rejects if the store fails: `problem` reports it until the store works
+ * again.
+ */
 export function createRecordCache(
   store: LicenseStore,
   expected: Expected,
   onRead: (state: LicenseState) => void,
-): RecordCache {
+) {
   const queue = createSerialQueue();
   let state: LicenseState = { kind: 'nothing' };
   let problem: LicenseError | undefined;
@@ -61,14 +54,17 @@ export function createRecordCache(
   };
 
   return {
-    get state() {
+    /** As of the last reload or update. */
+    get state(): LicenseState {
       return state;
     },
-    get problem() {
+    get problem(): LicenseError | undefined {
       return problem;
     },
-    reload: () => queue(load),
-    update: (next) =>
+    /** Reads the store, which another process may have changed. */
+    reload: (): Promise<void> => queue(load),
+    /** Reloads, then saves the record that `next` returns; undefined changes nothing. */
+    update: (next: (state: LicenseState) => LicenseRecord | undefined): Promise<void> =>
       queue(async () => {
         await load();
         const record = next(state);
@@ -76,7 +72,7 @@ export function createRecordCache(
         await hold(await writeRecord(record), false);
         await save(kept?.text);
       }),
-    clear: () =>
+    clear: (): Promise<void> =>
       queue(async () => {
         await hold(undefined, false);
         await save(undefined);

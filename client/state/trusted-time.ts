@@ -1,13 +1,7 @@
 // Trusted time: detects a machine clock that was set back to prolong a license. All times are milliseconds.
 import type { Clock } from '../clock.ts';
 
-export type TrustedTime = {
-  /** Raises the known time to `time`; never lowers it. */
-  advanceTo(time: number): void;
-  /** Sets the known time to the time of the hub. */
-  set(time: number): void;
-  read(): TimeReading;
-};
+export type TrustedTime = ReturnType<typeof createTrustedTime>;
 
 export type TimeReading = {
   /** The later of the machine's time and the known time. */
@@ -21,7 +15,7 @@ export type TimeReading = {
  * the clock back. An answer of the hub replaces the known time, so a wrong time in the future locks nobody out for long.
  * It also measures how far the machine's clock lags, and read() corrects for that lag until the clock is right.
  */
-export function createTrustedTime(clock: Clock, toleranceMs: number): TrustedTime {
+export function createTrustedTime(clock: Clock, toleranceMs: number) {
   let known = { time: Number.NEGATIVE_INFINITY, at: 0 };
   let lag = 0;
   const atLeast = (): number => known.time + clock.monotonic() - known.at;
@@ -29,14 +23,16 @@ export function createTrustedTime(clock: Clock, toleranceMs: number): TrustedTim
     known = { time, at: clock.monotonic() };
   };
   return {
-    advanceTo(time) {
+    /** Raises the known time to `time`; never lowers it. */
+    advanceTo(time: number): void {
       if (time > atLeast()) know(time);
     },
-    set(time) {
+    /** Sets the known time to the time of the hub. */
+    set(time: number): void {
       know(time);
       lag = Math.max(0, time - clock.now());
     },
-    read() {
+    read(): TimeReading {
       const least = atLeast();
       const shown = clock.now();
       const now = shown < least - toleranceMs ? shown + lag : shown;

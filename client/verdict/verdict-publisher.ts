@@ -8,15 +8,7 @@ import type { TrustedTime } from '../state/trusted-time.ts';
 import { evaluate } from './compute-verdict.ts';
 import type { Problem, Verdict } from './verdict.ts';
 
-export type VerdictPublisher = {
-  current(): Verdict;
-  check(): Promise<Verdict>;
-  /** Returns the verdict, and calls the listeners if it has changed. */
-  publish(): Verdict;
-  subscribe(listener: (verdict: Verdict) => void): () => void;
-  /** Saves the time at which a license was last in use, for the next run. */
-  saveTime(): Promise<void>;
-};
+export type VerdictPublisher = ReturnType<typeof createVerdictPublisher>;
 
 export type VerdictPublisherOptions = {
   readonly recordCache: RecordCache;
@@ -29,7 +21,7 @@ export type VerdictPublisherOptions = {
 /** How often the time is saved while a license is in use. */
 const SAVE_TIME_MS = 5 * 60 * 1000;
 
-export function createVerdictPublisher(options: VerdictPublisherOptions): VerdictPublisher {
+export function createVerdictPublisher(options: VerdictPublisherOptions) {
   const { recordCache, trustedTime, freeLimits, backOff, onError } = options;
   const listeners = new Set<(verdict: Verdict) => void>();
   let published: string | undefined;
@@ -43,6 +35,7 @@ export function createVerdictPublisher(options: VerdictPublisherOptions): Verdic
     return verdict;
   };
 
+  /** Returns the verdict, and calls the listeners if it has changed. */
   const publish = (): Verdict => {
     const verdict = current();
     const text = JSON.stringify({ ...verdict, problem: verdict.problem?.code });
@@ -71,13 +64,14 @@ export function createVerdictPublisher(options: VerdictPublisherOptions): Verdic
   return {
     current,
     publish,
+    /** Saves the time at which a license was last in use, for the next run. */
     saveTime: () => saveTimeAfter(1),
-    async check() {
+    async check(): Promise<Verdict> {
       await recordCache.reload();
       await saveTimeAfter(SAVE_TIME_MS);
       return publish();
     },
-    subscribe(listener) {
+    subscribe(listener: (verdict: Verdict) => void): () => void {
       listeners.add(listener);
       return () => {
         listeners.delete(listener);

@@ -163,38 +163,32 @@ function startReport(window: Window): number {
   return points;
 }
 
-/** Limits the requests in flight, and sheds those beyond. */
-export type LoadShedder = {
-  /** Counts a request until `leave`. @throws Problem `overloaded` if the limit is reached */
-  enter(): void;
-  leave(): void;
-  readonly inFlight: number;
-  /** Call it with the problem of each error response, because the core sheds requests too. */
-  recordProblem(problem: Problem): void;
-  /** Whether a request was shed recently, so that load balancers should prefer another hub. */
-  isShedding(): boolean;
-};
+export type LoadShedder = ReturnType<typeof createLoadShedder>;
 
 /** About the interval of readiness probes. */
 const SHEDDING_MS = 2_000;
 
-export function createLoadShedder(maxInFlight: number): LoadShedder {
+/** Limits the requests in flight, and sheds those beyond. */
+export function createLoadShedder(maxInFlight: number) {
   let inFlight = 0;
   let shedAt = Number.NEGATIVE_INFINITY;
   return {
-    enter() {
+    /** Counts a request until `leave`. @throws Problem `overloaded` if the limit is reached */
+    enter(): void {
       if (inFlight >= maxInFlight) throw overloaded();
       inFlight += 1;
     },
-    leave() {
+    leave(): void {
       inFlight -= 1;
     },
     get inFlight() {
       return inFlight;
     },
-    recordProblem({ code }) {
+    /** Call it with the problem of each error response, because the core sheds requests too. */
+    recordProblem({ code }: Problem): void {
       if (code === 'overloaded') shedAt = performance.now();
     },
-    isShedding: () => performance.now() - shedAt < SHEDDING_MS,
+    /** Whether a request was shed recently, so that load balancers should prefer another hub. */
+    isShedding: (): boolean => performance.now() - shedAt < SHEDDING_MS,
   };
 }

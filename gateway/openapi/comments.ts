@@ -10,11 +10,7 @@ import {
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { getComments } from '@bufbuild/protoplugin';
 
-export type Comments = {
-  /** Returns the comment of an RPC without its list of errors: REST documents errors as problems. */
-  ofMethod(method: DescMethod): string;
-  ofField(field: DescField): string;
-};
+export type Comments = ReturnType<typeof readComments>;
 
 /** The contract with its comments, from `buf`, which must be in PATH (`npm run` sets it). */
 export function readContract(): FileRegistry {
@@ -22,16 +18,17 @@ export function readContract(): FileRegistry {
   return createFileRegistry(fromBinary(FileDescriptorSetSchema, image));
 }
 
-export function readComments(): Comments {
+export function readComments() {
   const registry = readContract();
   return {
-    ofMethod({ parent, name }) {
+    /** Returns the comment of an RPC without its list of errors: REST documents errors as problems. */
+    ofMethod({ parent, name }: DescMethod): string {
       const method = registry.getService(parent.typeName)?.methods.find((each) => each.name === name);
       return method === undefined
         ? ''
         : paragraphs(getComments(method).leading).filter(saysWhatItDoes).join('\n\n');
     },
-    ofField({ parent, name }) {
+    ofField({ parent, name }: DescField): string {
       const field = registry.getMessage(parent.typeName)?.fields.find((each) => each.name === name);
       return field === undefined ? '' : paragraphs(getComments(field).leading).join('\n\n');
     },

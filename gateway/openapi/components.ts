@@ -1,24 +1,20 @@
 // Builds the components of the OpenAPI document: named schemas and responses.
 import type { JsonSchema } from '../routes/openapi-operation.ts';
 
-export type Components = {
-  /** Returns a reference to a schema with a title, which is its component name; other schemas unchanged. */
-  schema(schema: JsonSchema): JsonSchema;
-  /** Returns a reference to the response component of that name. */
-  response(name: string, response: JsonSchema): JsonSchema;
-  readonly schemas: { readonly [name: string]: JsonSchema };
-  readonly responses: { readonly [name: string]: JsonSchema };
-};
+export type Components = ReturnType<typeof createComponents>;
 
-export function createComponents(): Components {
+export function createComponents() {
   const schemas: Record<string, JsonSchema> = {};
   const responses: Record<string, JsonSchema> = {};
   return {
-    schema(whole) {
+    /** Returns a reference to a schema with a title, which is its component name; other schemas unchanged. */
+    schema(whole: JsonSchema): JsonSchema {
       const { title, ...schema } = whole;
       return typeof title === 'string' ? place('schemas', schemas, title, schema) : whole;
     },
-    response: (name, response) => place('responses', responses, name, response),
+    /** Returns a reference to the response component of that name. */
+    response: (name: string, response: JsonSchema): JsonSchema =>
+      place('responses', responses, name, response),
     schemas,
     responses,
   };

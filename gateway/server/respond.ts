@@ -156,19 +156,13 @@ function unreadBytes(req: IncomingMessage): number {
   return Number(req.headers['content-length'] ?? 0);
 }
 
-export type HttpMetrics = {
-  /** Counts a response. `route` is undefined if no route matched; `status` is 499 if the client disconnected. */
-  responded(route: Route | undefined, status: number, seconds: number): void;
-  /** Counts bytes that could not be parsed as a request. */
-  refused(status: number): void;
-  problem(code: ProblemCode): void;
-};
+export type HttpMetrics = ReturnType<typeof createHttpMetrics>;
 
 /** The label of requests without a route: their paths are arbitrary, and labels must stay few. */
 const NO_ROUTE = 'none';
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-export function createHttpMetrics(metrics: Metrics): HttpMetrics {
+export function createHttpMetrics(metrics: Metrics) {
   const requests = metrics.counter({
     name: 'hub_http_requests_total',
     help: 'Requests to the public gateway by route and status; 499: the client disconnected before the response.',
@@ -188,12 +182,14 @@ export function createHttpMetrics(metrics: Metrics): HttpMetrics {
   for (const code in PROBLEMS) problems.inc({ code }, 0);
 
   return {
-    responded(route, status, seconds) {
+    /** Counts a response. `route` is undefined if no route matched; `status` is 499 if the client disconnected. */
+    responded(route: Route | undefined, status: number, seconds: number): void {
       const name = route?.countedAs ?? route?.pattern ?? NO_ROUTE;
       requests.inc({ route: name, status });
       durations.observe({ route: name }, seconds);
     },
-    refused: (status) => requests.inc({ route: NO_ROUTE, status }),
-    problem: (code) => problems.inc({ code }),
+    /** Counts bytes that could not be parsed as a request. */
+    refused: (status: number): void => requests.inc({ route: NO_ROUTE, status }),
+    problem: (code: ProblemCode): void => problems.inc({ code }),
   };
 }

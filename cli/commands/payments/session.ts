@@ -224,15 +224,9 @@ function addInspectVerb(session: Command, { hub, out }: CommandContext): void {
     .action(async (sessionId: string) => {
       const { firstMachines } = await import('../../../lib/presentation/first-machines.ts');
       const { withOrder } = await import('../../../lib/presentation/session-history.ts');
-      const reply = await withOrder(
-        await hub.payments.inspectChargeSession({ sessionId }),
-        async (request) => {
-          return hub.orders.getOrder(request);
-        },
-      );
-      const machines = await firstMachines(reply.order, async (request) => {
-        return hub.admin.listSeats(request);
-      });
+      const inspected = await hub.payments.inspectChargeSession({ sessionId });
+      const reply = await withOrder(inspected, hub.orders.getOrder);
+      const machines = await firstMachines(reply.order, hub.admin.listSeats);
       const history = sessionHistoryView(reply, machines);
       await out.record(history, SESSION_HISTORY_FIELDS);
       await out.below(listSessionEvents(reply, machines), HISTORY_COLUMNS);

@@ -88,32 +88,19 @@ async function checkDataDir(dataDir: string): Promise<CheckResult> {
 async function readKeys({ masterKey, masterKeyFile, databaseUrl }: Settings, dataDir: string): Promise<Keys> {
   const file = masterKeyFile ?? join(dataDir, 'master.key');
   try {
-    const ring =
-      masterKey === undefined
-        ? loadMasterKeyFile(file)
-        : readMasterKeys(masterKey.reveal(), 'HUB_MASTER_KEY');
-    return {
-      ring,
-      finding: ok('master key', `${ring.length} in ${masterKey === undefined ? file : 'HUB_MASTER_KEY'}`),
-    };
+    const ring = masterKey ? readMasterKeys(masterKey.reveal(), 'HUB_MASTER_KEY') : loadMasterKeyFile(file);
+    return { ring, finding: ok('master key', `${ring.length} in ${masterKey ? 'HUB_MASTER_KEY' : file}`) };
   } catch (error) {
-    if (codeOf(error) === 'ENOENT' && masterKeyFile === undefined) {
-      const when = databaseUrl
-        ? 'the first start on a new database creates it'
-        : 'the first start creates it';
-      return {
-        ring: undefined,
-        finding: skipped('master key', `${file} is missing: ${when}; for an existing database, restore it`),
-      };
+    const missing = codeOf(error) === 'ENOENT';
+    if (missing && masterKeyFile === undefined) {
+      const start = databaseUrl ? 'the first start on a new database' : 'the first start';
+      const detail = `${file} is missing: ${start} creates it; for an existing database, restore it`;
+      return { finding: skipped('master key', detail) };
     }
-    return {
-      ring: undefined,
-      finding: failed(
-        'master key',
-        codeOf(error) === 'ENOENT' ? `there is no file ${file}` : messageOf(error),
-        'restore the file, with mode 0600 and one key per line, or set HUB_MASTER_KEY_FILE to another',
-      ),
-    };
+    const problem = missing ? `there is no file ${file}` : messageOf(error);
+    const remedy =
+      'restore the file, with mode 0600 and one key per line, or set HUB_MASTER_KEY_FILE to another';
+    return { finding: failed('master key', problem, remedy) };
   }
 }
 

@@ -34,7 +34,7 @@ const MOST = 10_000;
 /** How long a provider may be silent before the check warns. */
 const OLD_S = 3_600;
 
-export type Keys = { readonly finding: CheckResult; readonly ring: MasterKey[] | undefined };
+export type Keys = { readonly finding: CheckResult; readonly ring?: MasterKey[] };
 
 export async function checkDatabase(settings: Settings, dataDir: string, keys: Keys): Promise<CheckResult[]> {
   if (settings.databaseUrl === undefined && !existsSync(join(dataDir, 'postgres'))) {

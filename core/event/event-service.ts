@@ -9,7 +9,7 @@ import { DELIVERY_STATES, nameOf } from '../../lib/presentation/enum-names.ts';
 import { actorOf, scopeOf } from '../access/caller.ts';
 import type { Clock } from '../clock.ts';
 import type { createDeliveries } from './delivery/delivery-admin.ts';
-import type { EndpointSettings } from './endpoint/check-settings.ts';
+import type { EndpointSettings } from './endpoint/check-endpoint-settings.ts';
 import type { Endpoints } from './endpoint/endpoint-admin.ts';
 import type { ReadScopeNames } from './endpoint/scope-names.ts';
 import type { Endpoint } from './entities.ts';

@@ -49,12 +49,12 @@ import type {
   Verification,
 } from './entities.ts';
 import type { FeeTerms } from './fees/check-fee-terms.ts';
-import type { FeePeriod, FeeRuleWithState } from './fees/versions.ts';
+import type { FeePeriod, FeeRuleWithState } from './fees/rule-versions.ts';
 import type { Money } from './money.ts';
 import type { PaymentDriver, VerificationStep } from './providers/driver.ts';
 import type { StatusChange, TracedCallback } from './settlement/status-history.ts';
 import type { UsageLogWithFees } from './usage/list-usage.ts';
-import type { Period } from './usage/sums.ts';
+import type { Period } from './usage/query-sums.ts';
 
 export function moneyToProto({ minor, currency }: Money): MessageInitShape<typeof MoneySchema> {
   return { minorUnits: minor, currency };

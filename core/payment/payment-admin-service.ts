@@ -9,8 +9,8 @@ import { createDuplicates } from './duplicates/duplicate-admin.ts';
 import { auditFees } from './fees/audit-fees.ts';
 import { createFeeBacktest } from './fees/backtest.ts';
 import { createFitFeeRule } from './fees/fit-rule.ts';
+import { createFeeRules, type FeeAuthor } from './fees/rule-versions.ts';
 import { computeFees } from './fees/rules.ts';
-import { createFeeRules, type FeeAuthor } from './fees/versions.ts';
 import {
   callbackStateFromProto,
   callbackToProto,

@@ -14,7 +14,7 @@ import type { Disabling } from '../delivery/attempt.ts';
 import { type Endpoint, EndpointSchema } from '../entities.ts';
 import { recordEvent } from '../outbox.ts';
 import type { BetweenEvents } from '../stream/sequencer.ts';
-import { checkSettings, type EndpointSettings } from './check-settings.ts';
+import { checkSettings, type EndpointSettings } from './check-endpoint-settings.ts';
 import type { EndpointSecrets } from './endpoint-secrets.ts';
 import {
   checkEndpointCount,

@@ -2,7 +2,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { HubError } from '../../errors.ts';
 import { parseId, type Uuid } from '../../ids.ts';
-import type { CheckedSettings } from './check-settings.ts';
+import type { CheckedSettings } from './check-endpoint-settings.ts';
 
 /** A limit, because the sequencer matches each event against all endpoints. */
 export const MAX_ENDPOINTS = 100;

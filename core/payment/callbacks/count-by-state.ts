@@ -1,7 +1,7 @@
 // Counts the callbacks of a session by state: journaled ones and ones that were only counted.
 import type { Pool } from 'pg';
 import type { CallbackStateName } from '../entities.ts';
-import { querySums } from '../usage/sums.ts';
+import { querySums } from '../usage/query-sums.ts';
 
 export type CallbackCount = {
   readonly state: CallbackStateName;

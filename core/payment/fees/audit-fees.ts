@@ -2,7 +2,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { FeeDriftSchema } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import type { Database } from '../../storage/database.ts';
-import { type Period, sumPeriod } from '../usage/sums.ts';
+import { type Period, sumPeriod } from '../usage/query-sums.ts';
 
 type FeeDrift = MessageInitShape<typeof FeeDriftSchema>;
 

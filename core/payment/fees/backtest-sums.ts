@@ -1,6 +1,6 @@
 // Sums the payments of a past period and the fees that a rule would have charged for them, in SQL.
 import type { Pool } from 'pg';
-import { querySums } from '../usage/sums.ts';
+import { querySums } from '../usage/query-sums.ts';
 import type { FeeRuleFacts } from './rules.ts';
 
 type Sums = Record<'payments' | 'paidMinorUnits' | 'chargedMinorUnits' | 'wouldChargeMinorUnits', bigint>;

@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { FeeRuleSchema } from '../entities.ts';
 import type { AdminShared } from '../shared-dependencies.ts';
-import type { Period } from '../usage/sums.ts';
+import type { Period } from '../usage/query-sums.ts';
 import { type FeeBacktest, type Part, sumParts } from './backtest-sums.ts';
 import { checkPeriod, checkTerms, type FeeTerms } from './check-fee-terms.ts';
 import { type FeeRuleFacts, matchRules, readRulesOf } from './rules.ts';

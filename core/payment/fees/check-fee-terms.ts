@@ -6,7 +6,7 @@ import type { Slot } from '../entities.ts';
 import { MoneyError, minorDigits } from '../money.ts';
 import type { PaymentDriver } from '../providers/driver.ts';
 import { findSlot } from '../slots/slot-admin.ts';
-import type { Period } from '../usage/sums.ts';
+import type { Period } from '../usage/query-sums.ts';
 import type { FeeFormula } from './amount.ts';
 
 /** A rule without its version and period. An empty gateway, slot or currency means any. */

@@ -3,7 +3,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { FeeFitSchema } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { formulaToProto } from '../messages.ts';
 import type { AdminShared } from '../shared-dependencies.ts';
-import { type Period, querySums } from '../usage/sums.ts';
+import { type Period, querySums } from '../usage/query-sums.ts';
 import { checkPeriod, checkTerms, type FeeTerms } from './check-fee-terms.ts';
 import { type FeeObservation, fitFee } from './fit-formula.ts';
 

@@ -13,7 +13,7 @@ import type { StoredSession } from '../sessions/read-sessions.ts';
 import { logUsages, refundEntry, SETTLEMENT } from '../settlement/write-settlement.ts';
 import type { Shared } from '../shared-dependencies.ts';
 import type { RefundUpdate } from './match-refunds.ts';
-import { insertRefunds, type RecordedRefund, setRefunded, updateRefunds } from './write-refunds.ts';
+import { insertRefunds, type RecordedRefund, setRefunded, updateRefunds } from './refund-statements.ts';
 
 export type RecordOptions = Pick<Shared, 'metrics'> &
   RetryDelay & { readonly sales: Pick<Sales, 'takeBack' | 'reviewPartialRefund'> };

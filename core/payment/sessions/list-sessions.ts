@@ -25,7 +25,7 @@ import {
 import { listStatusChanges, type StatusChange } from '../settlement/status-history.ts';
 import { findSlot } from '../slots/slot-admin.ts';
 import { readSessionUsage, type UsageLogWithFees } from '../usage/list-usage.ts';
-import type { Period } from '../usage/sums.ts';
+import type { Period } from '../usage/query-sums.ts';
 import { sessionUnknown } from './look-up-sessions.ts';
 
 export type SessionFilter = {

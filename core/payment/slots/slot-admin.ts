@@ -8,8 +8,8 @@ import { formatId, newUuid } from '../../ids.ts';
 import { isResourceName } from '../../resource-name.ts';
 import { type Environment, ProviderTokenSchema, type Slot, SlotSchema } from '../entities.ts';
 import type { AdminShared } from '../shared-dependencies.ts';
+import { checkBaseUrl, checkCredentials, checkOptions, checkReturnOrigins } from './check-slot-settings.ts';
 import { type Credentials, sealCredentials, withDefaults } from './provider-connections.ts';
-import { checkBaseUrl, checkCredentials, checkOptions, checkReturnOrigins } from './settings.ts';
 
 export type NewSlot = {
   /** Lower-case letters, digits and inner dashes, guaranteed by contract validation. */

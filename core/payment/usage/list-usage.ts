@@ -10,7 +10,7 @@ import {
 } from '../../storage/sql/page.ts';
 import { type FeeLine, FeeLineSchema, type UsageLog, UsageLogSchema } from '../entities.ts';
 import { findSlot } from '../slots/slot-admin.ts';
-import type { Period } from './sums.ts';
+import type { Period } from './query-sums.ts';
 
 export type UsageLogWithFees = {
   readonly usageLog: UsageLog;

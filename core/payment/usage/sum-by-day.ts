@@ -4,7 +4,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { UsageDaySchema } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import type { Database } from '../../storage/database.ts';
-import { type Period, sumPeriod } from './sums.ts';
+import { type Period, sumPeriod } from './query-sums.ts';
 
 type UsageDay = MessageInitShape<typeof UsageDaySchema>;
 

@@ -1,5 +1,5 @@
 // The check of the mail server: connects and logs in, and sends nothing.
-import { createMailer } from '../../core/mail/sending/mailer.ts';
+import { createMailer } from '../../core/mail/sending/send-mail.ts';
 import { parseSmtpUrl } from '../../core/mail/sending/smtp-address.ts';
 import { messageOf } from '../../lib/caught-error.ts';
 import type { Settings } from '../serve/setting-table.ts';

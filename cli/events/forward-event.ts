@@ -3,7 +3,7 @@ import { lookup } from 'node:dns';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { type AddressPolicy, createAddressPolicy } from '../../core/event/delivery/address-policy.ts';
 import { formatPayload } from '../../core/event/delivery/payload.ts';
-import { createWebhookSender } from '../../core/event/delivery/send.ts';
+import { createWebhookSender } from '../../core/event/delivery/send-webhook.ts';
 import {
   checkWebhookSecret,
   createWebhookSecret,

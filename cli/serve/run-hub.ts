@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { AttemptLimiter } from '../../core/access/failed-attempts.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type Hub, startHub } from '../../core/hub.ts';
-import type { MailConfig } from '../../core/mail/sending/mailer.ts';
+import type { MailConfig } from '../../core/mail/sending/send-mail.ts';
 import { listen, urlOf } from '../../core/rpc/server/listener.ts';
 import type { TlsFiles } from '../../core/rpc/server/tls.ts';
 import type { RedisClient } from '../../core/storage/redis/open-redis.ts';

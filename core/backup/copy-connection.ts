@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { dedicatedClient, streamOf } from '../storage/connection/client.ts';
 import { type DatabaseAddress, directAddress, searchPath } from '../storage/connection/database-address.ts';
 import { keepNoSessionState } from '../storage/connection/transaction-pooling.ts';
-import { currentSchema } from './tables.ts';
+import { currentSchema } from './list-tables.ts';
 
 /**
  * @param name The application name of the connection.

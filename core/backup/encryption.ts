@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import { Decrypter, Encrypter, type Stanza } from 'age-encryption';
 import { messageOf } from '../../lib/caught-error.ts';
-import { UnreadableBackup } from './unreadable.ts';
+import { UnreadableBackup } from './unreadable-backup.ts';
 
 export type PassphraseOptions = {
   readonly passphrase: string;

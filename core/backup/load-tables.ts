@@ -6,9 +6,9 @@ import pg, { type ClientBase } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { messageOf } from '../../lib/caught-error.ts';
 import { countedRows } from './archive-files.ts';
+import { quote, readSequences, readTables } from './list-tables.ts';
 import type { SequenceEntry, TableEntry } from './manifest.ts';
-import { quote, readSequences, readTables } from './tables.ts';
-import { show, UnreadableBackup } from './unreadable.ts';
+import { show, UnreadableBackup } from './unreadable-backup.ts';
 
 /**
  * Checks that this schema has the tables, columns and sequences of the backup, and that the backup has all

@@ -1,7 +1,7 @@
 // The manifest of a backup: the hub that made it, when, and the tables, columns and sequences in it.
 //
 // Every value is checked, because names in it become parts of SQL statements.
-import { show, UnreadableBackup } from './unreadable.ts';
+import { show, UnreadableBackup } from './unreadable-backup.ts';
 
 export const FORMAT = 2;
 

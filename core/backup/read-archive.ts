@@ -15,7 +15,7 @@ import {
 } from './archive-files.ts';
 import { decrypt } from './encryption.ts';
 import { type Manifest, readManifest, readTotals, type TableEntry } from './manifest.ts';
-import { show, UnreadableBackup } from './unreadable.ts';
+import { show, UnreadableBackup } from './unreadable-backup.ts';
 
 export type Archive = {
   readonly manifest: Manifest;

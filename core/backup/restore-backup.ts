@@ -15,7 +15,7 @@ import type { Database } from '../storage/database.ts';
 import { knownMigrations } from '../storage/schema/migrate.ts';
 import { makePartitions } from '../storage/schema/partitions.ts';
 import { checkKeyRing, installKeyRing, type MasterKeySource } from '../storage/secrets/load-key-ring.ts';
-import { commitAndConfirm, NotCommitted, UnknownOutcome } from './commit.ts';
+import { commitAndConfirm, NotCommitted, UnknownOutcome } from './commit-restore.ts';
 import { openCopyConnection } from './copy-connection.ts';
 import { loadTable, makePartitionsFor, requireFitting, setSequences } from './load-tables.ts';
 import type { Manifest } from './manifest.ts';

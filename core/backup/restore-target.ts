@@ -8,8 +8,8 @@ import type { DatabaseAddress } from '../storage/connection/database-address.ts'
 import type { Database } from '../storage/database.ts';
 import { prepareSchema } from '../storage/schema/create-schema.ts';
 import { knownMigrations, migrateUp, migrationStatus } from '../storage/schema/migrate.ts';
+import { currentSchema, listTables, quote } from './list-tables.ts';
 import type { Manifest } from './manifest.ts';
-import { currentSchema, listTables, quote } from './tables.ts';
 import { jobSchemaVersion } from './take-backup.ts';
 
 /** The action in the audit log of a restored database. Its subject is the time of the snapshot. */

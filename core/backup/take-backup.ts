@@ -9,8 +9,8 @@ import { formatKeyRing, type MasterKey } from '../storage/secrets/key-ring-file.
 import { checkKeyRing } from '../storage/secrets/load-key-ring.ts';
 import { openCopyConnection } from './copy-connection.ts';
 import type { PassphraseOptions } from './encryption.ts';
+import { listTables, quote, readSequences, readTables } from './list-tables.ts';
 import { FORMAT, isFileSafe, type Manifest, type SequenceEntry, type TableEntry } from './manifest.ts';
-import { listTables, quote, readSequences, readTables } from './tables.ts';
 import { writeArchive } from './write-archive.ts';
 
 export type BackupOptions = {

@@ -5,7 +5,7 @@ import type { DeliverySchema, EndpointSchema, EventSchema } from '../../gen/hub/
 import { DELIVERY_STATES } from '../../lib/presentation/enum-names.ts';
 import { formatId } from '../ids.ts';
 import { timestampsIn } from '../timestamp.ts';
-import { isAccepted } from './delivery/attempt.ts';
+import { isAccepted } from './delivery/attempt-delivery.ts';
 import type { DeliveryWithType, TestedDelivery } from './delivery/delivery-admin.ts';
 import type { Endpoint } from './entities.ts';
 import type { EventWithData, StoredEvent } from './stream/events.ts';

@@ -14,7 +14,7 @@ import { createAddressPolicy } from './delivery/address-policy.ts';
 import { createDeliveries } from './delivery/delivery-admin.ts';
 import { startDispatcher } from './delivery/dispatcher.ts';
 import { createPayloads, type PayloadOptions } from './delivery/payload.ts';
-import { createWebhookSender } from './delivery/send.ts';
+import { createWebhookSender } from './delivery/send-webhook.ts';
 import { createEndpoints, withoutQuery } from './endpoint/endpoint-admin.ts';
 import { createEndpointSecrets } from './endpoint/endpoint-secrets.ts';
 import { createReadScopeNames } from './endpoint/scope-names.ts';

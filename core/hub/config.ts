@@ -4,7 +4,7 @@ import type { Gather, Metrics } from '../../lib/metrics/metrics.ts';
 import type { Readiness } from '../../lib/net/readiness.ts';
 import type { AttemptLimiter } from '../access/failed-attempts.ts';
 import type { Clock } from '../clock.ts';
-import type { MailConfig } from '../mail/sending/mailer.ts';
+import type { MailConfig } from '../mail/sending/send-mail.ts';
 import type { PaymentConfig } from '../payment/module-options.ts';
 import type { ReadConsoleFile } from '../rpc/endpoints/console.ts';
 import type { TlsFiles } from '../rpc/server/tls.ts';

@@ -7,7 +7,7 @@ import { HubError } from '../errors.ts';
 import type { Templates } from './content/templates.ts';
 import type { Mails } from './mail-admin.ts';
 import { mailKindFromProto, mailToProto, templateHeadToProto, templateToProto } from './messages.ts';
-import type { Previews } from './preview.ts';
+import type { Previews } from './preview-mail.ts';
 import type { createSendTest } from './test-mail.ts';
 
 export type MailServiceOptions = {

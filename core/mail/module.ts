@@ -13,10 +13,10 @@ import { createTemplates } from './content/templates.ts';
 import { createMails } from './mail-admin.ts';
 import { createMailService } from './mail-service.ts';
 import { createMailMetrics, mailTableMetrics } from './metrics.ts';
-import { createPreviews } from './preview.ts';
+import { createPreviews } from './preview-mail.ts';
 import { createQueueMails } from './queue/queue-mails.ts';
 import { startSender } from './queue/sender.ts';
-import { createMailer, type MailConfig } from './sending/mailer.ts';
+import { createMailer, type MailConfig } from './sending/send-mail.ts';
 import { createSendTest } from './test-mail.ts';
 
 export type MailModuleOptions = {

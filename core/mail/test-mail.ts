@@ -7,9 +7,9 @@ import { findApp } from '../license/admin/find-app.ts';
 import type { Database } from '../storage/database.ts';
 import type { TemplateRef } from './content/templates.ts';
 import { mailNotConfigured } from './mail-admin.ts';
-import type { Previews } from './preview.ts';
+import type { Previews } from './preview-mail.ts';
 import { newMessageId } from './queue/queue-mails.ts';
-import type { Mailer } from './sending/mailer.ts';
+import type { Mailer } from './sending/send-mail.ts';
 
 export type SendTestOptions = {
   readonly db: Database;

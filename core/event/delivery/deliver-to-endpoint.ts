@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Pool } from 'pg';
 import { coalesce } from '../../../lib/net/share-read.ts';
-import { type AttemptOptions, attemptDelivery, type Disabling, reasonToDisable } from './attempt.ts';
+import { type AttemptOptions, attemptDelivery, type Disabling, reasonToDisable } from './attempt-delivery.ts';
 import {
   type ClaimedDelivery,
   claimDeliveries,

@@ -19,9 +19,9 @@ import {
   EventSchema,
 } from '../entities.ts';
 import type { Events } from '../stream/events.ts';
-import { sendSigned } from './attempt.ts';
+import { sendSigned } from './attempt-delivery.ts';
 import { formatPayload, webhookId } from './payload.ts';
-import type { SendResult, WebhookSender } from './send.ts';
+import type { SendResult, WebhookSender } from './send-webhook.ts';
 
 export type DeliveriesOptions = {
   readonly db: Database;

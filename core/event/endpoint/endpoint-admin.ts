@@ -10,7 +10,7 @@ import { formatId, newUuid, parseId, type Uuid } from '../../ids.ts';
 import type { Secret } from '../../secret.ts';
 import type { Database } from '../../storage/database.ts';
 import type { AddressPolicy } from '../delivery/address-policy.ts';
-import type { Disabling } from '../delivery/attempt.ts';
+import type { Disabling } from '../delivery/attempt-delivery.ts';
 import { type Endpoint, EndpointSchema } from '../entities.ts';
 import { recordEvent } from '../outbox.ts';
 import type { BetweenEvents } from '../stream/sequencer.ts';

@@ -1,6 +1,6 @@
 // The queue of mails: claims those that are due, and records their results.
 import type { Pool } from 'pg';
-import { SEND_TIMEOUT_MS } from '../sending/mailer.ts';
+import { SEND_TIMEOUT_MS } from '../sending/send-mail.ts';
 
 /** Ids are UUIDs. */
 export type ClaimedMail = {

@@ -8,8 +8,8 @@ import { repeatWhenWoken } from '../../repeated-task.ts';
 import { isDatabaseUnavailable } from '../../storage/sql/transient-errors.ts';
 import type { Compose } from '../content/compose-mail.ts';
 import type { MailMetrics } from '../metrics.ts';
-import { MAX_CONNECTIONS, type Mailer, type SendResult } from '../sending/mailer.ts';
 import { retryDelayMs } from '../sending/retry-schedule.ts';
+import { MAX_CONNECTIONS, type Mailer, type SendResult } from '../sending/send-mail.ts';
 import { type ClaimedMail, claimMails, type FinishedMail, finishMail, releaseMails } from './claim-mails.ts';
 
 export type SenderOptions = {

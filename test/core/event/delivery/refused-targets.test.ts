@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import { expect } from 'chai';
 import { type AddressPolicy, createAddressPolicy } from '../../../../core/event/delivery/address-policy.ts';
-import { createWebhookSender, type WebhookSender } from '../../../../core/event/delivery/send.ts';
+import { createWebhookSender, type WebhookSender } from '../../../../core/event/delivery/send-webhook.ts';
 import { type DnsServer, startDnsServer } from '../../../support/network/dns-server.ts';
 import { listen, onThisMachine, startTarget, type Target } from './webhook-targets.ts';
 

@@ -1,6 +1,6 @@
 // A program of a test: sends a webhook to URL, and the same by fetch, and prints both results as JSON.
 import { createAddressPolicy } from '../../../../core/event/delivery/address-policy.ts';
-import { createWebhookSender } from '../../../../core/event/delivery/send.ts';
+import { createWebhookSender } from '../../../../core/event/delivery/send-webhook.ts';
 
 const { URL: url = '' } = process.env;
 const sender = createWebhookSender({ policy: createAddressPolicy(['127.0.0.0/8']) });

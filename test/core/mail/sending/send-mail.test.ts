@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
-import { createMailer, type MailConfig, type Mailer } from '../../../../core/mail/sending/mailer.ts';
+import { createMailer, type MailConfig, type Mailer } from '../../../../core/mail/sending/send-mail.ts';
 import { parseMailFrom } from '../../../../core/mail/sending/smtp-address.ts';
 import { Secret } from '../../../../core/secret.ts';
 import { type Certificates, type Issuer, makeCertificates } from '../../../support/network/certificates.ts';

@@ -5,7 +5,7 @@ import type { EventMetrics } from '../metrics.ts';
 import type { ClaimedDelivery, DueEndpoint, FinishedDelivery } from './claim-deliveries.ts';
 import { webhookId } from './payload.ts';
 import { DISABLE_AFTER_MS, retryDelayMs } from './retry-schedule.ts';
-import type { SendResult, WebhookSender } from './send.ts';
+import type { SendResult, WebhookSender } from './send-webhook.ts';
 import { signatureHeaders } from './signature.ts';
 
 export type AttemptOptions = {

@@ -15,7 +15,7 @@ import {
   type SendResult,
   type WebhookSender,
   type WebhookSenderOptions,
-} from '../../../../core/event/delivery/send.ts';
+} from '../../../../core/event/delivery/send-webhook.ts';
 import { type Certificates, makeCertificates } from '../../../support/network/certificates.ts';
 import { type DnsServer, startDnsServer } from '../../../support/network/dns-server.ts';
 import { until } from '../../../support/until.ts';

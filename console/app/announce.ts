@@ -1,5 +1,5 @@
 // Announcements for screen readers, also shown as a toast.
-import { createState } from './state.ts';
+import { createState } from './observable-state.ts';
 
 export const announcement = createState('');
 

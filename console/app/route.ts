@@ -1,5 +1,5 @@
 // The route in the fragment of the address, which browsers do not send to servers.
-import { createState, useValue } from './state.ts';
+import { createState, useValue } from './observable-state.ts';
 
 export type Route = {
   /** `['sessions', 'chs_…']` */

@@ -3,8 +3,8 @@ import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { GetCallerResponse } from '../../gen/hub/access/v1/access_service_pb.ts';
 import { connect, type Hub, type MethodName, methodOf } from './hub.ts';
+import { createState } from './observable-state.ts';
 import { canCall, isLimited } from './permissions.ts';
-import { createState } from './state.ts';
 
 export type SignedIn = {
   readonly hub: Hub;

@@ -1,5 +1,5 @@
 // The color theme: light, dark or as in the system.
-import { createState } from './state.ts';
+import { createState } from './observable-state.ts';
 
 export const THEMES = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof THEMES)[number];

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { minorDigits } from '../../../lib/presentation/money.ts';
-import { useValue } from '../state.ts';
+import { useValue } from '../observable-state.ts';
 import { isSystemDark, theme } from '../theme.ts';
 import { decimalText } from './inline.tsx';
 

@@ -7,8 +7,8 @@ import { type Money, MoneySchema } from '../../../gen/hub/payment/v1/payment_pb.
 import { CHARGE_STATUSES, wordFor } from '../../../lib/presentation/enum-names.ts';
 import { formatDecimal } from '../../../lib/presentation/money.ts';
 import { announce } from '../announce.ts';
+import { createState, useValue } from '../observable-state.ts';
 import { linkToId } from '../route.ts';
-import { createState, useValue } from '../state.ts';
 
 export type Value = ComponentChildren | Date | Timestamp | Money;
 

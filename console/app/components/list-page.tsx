@@ -2,7 +2,7 @@
 import { type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { ComponentChildren } from 'preact';
 import { useKept } from '../forms/search.ts';
-import { type Live, PageRefresh, useLive } from '../live.ts';
+import { type Live, PageRefresh, useLive } from '../poll-hub.ts';
 import { type Route, useRoute } from '../route.ts';
 import { type Filter, Filters } from './filters.tsx';
 import { Loaded } from './loaded.tsx';

@@ -1,7 +1,7 @@
 // Shows loaded data, a loading state, or an error with advice.
 import type { ComponentChildren } from 'preact';
-import { explain } from '../explain.ts';
-import type { Live } from '../live.ts';
+import { explain } from '../explain-error.ts';
+import type { Live } from '../poll-hub.ts';
 
 type LoadedProps<T> = { readonly live: Live<T>; readonly children: (data: T) => ComponentChildren };
 

@@ -1,7 +1,7 @@
 // The frame of a view: its heading, which receives the focus on navigation, its actions, and what it shows.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
-import { type Live, PageRefresh } from '../live.ts';
+import { type Live, PageRefresh } from '../poll-hub.ts';
 import { Loaded } from './loaded.tsx';
 
 export type PageProps = {

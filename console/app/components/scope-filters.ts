@@ -1,6 +1,6 @@
 // The filters by slot and by app. A limited token must always choose one.
 import type { MethodName } from '../hub.ts';
-import { useLive } from '../live.ts';
+import { useLive } from '../poll-hub.ts';
 import { useRoute } from '../route.ts';
 import { useSignedIn } from '../signed-in.ts';
 import { choicesWithAny, type Filter } from './filters.tsx';

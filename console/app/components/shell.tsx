@@ -2,11 +2,11 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { announce, announcement } from '../announce.ts';
-import { isPaused, lastAnswer } from '../live.ts';
+import { useValue } from '../observable-state.ts';
 import { roleName } from '../permissions.ts';
+import { isPaused, lastAnswer } from '../poll-hub.ts';
 import { go, linkTo, linkToId, useRoute } from '../route.ts';
 import { signOut, useSignedIn } from '../signed-in.ts';
-import { useValue } from '../state.ts';
 import { THEMES, theme } from '../theme.ts';
 import { placesFor } from '../views/view.tsx';
 import { Brand } from './brand.tsx';

@@ -2,9 +2,9 @@
 import type { Customer } from '../../../gen/hub/customer/v1/customer_pb.ts';
 import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
 import { DialogForm } from '../forms/dialog-form.tsx';
+import { pairLines, readPairs, snakeCase } from '../forms/field-values.ts';
 import { AreaField, TextField } from '../forms/fields.tsx';
 import { type Form, required, type Values } from '../forms/form-state.ts';
-import { pairLines, readPairs, snakeCase } from '../forms/values.ts';
 import { linkTo } from '../route.ts';
 import { useSignedIn } from '../signed-in.ts';
 

@@ -4,7 +4,7 @@ import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
 import { describedBy, ErrorText } from '../forms/fields.tsx';
 import type { Form } from '../forms/form-state.ts';
 import { useDebounced, useKept } from '../forms/search.ts';
-import { useLive } from '../live.ts';
+import { useLive } from '../poll-hub.ts';
 import { useSignedIn } from '../signed-in.ts';
 
 const SHOWN = 8;

@@ -3,9 +3,9 @@ import type { Endpoint } from '../../../gen/hub/event/v1/event_pb.ts';
 import { Moment } from '../components/inline.tsx';
 import { CopyText } from '../forms/copy-text.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
+import { wholeNumber } from '../forms/field-values.ts';
 import { TextField } from '../forms/fields.tsx';
 import { FieldError } from '../forms/form-errors.ts';
-import { wholeNumber } from '../forms/values.ts';
 import { useSignedIn } from '../signed-in.ts';
 
 const KEEP_HOURS = '24';

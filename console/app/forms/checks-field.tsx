@@ -1,9 +1,9 @@
 // Checkboxes: several of a list, or one to switch something on.
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
+import { readNames } from './field-values.ts';
 import { describedBy, ErrorText, Hint } from './fields.tsx';
 import type { Form } from './form-state.ts';
-import { readNames } from './values.ts';
 
 export type Check = {
   readonly value: string;

@@ -2,7 +2,7 @@
 import { ViolationsSchema } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { ConnectError } from '@connectrpc/connect';
 import { ErrorDetailSchema } from '../../../gen/hub/error/v1/error_pb.ts';
-import { explain, sentence } from '../explain.ts';
+import { explain, sentence } from '../explain-error.ts';
 
 /** A value that the form itself refuses. */
 export class FieldError extends Error {

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useContext, useRef, useState } from 'preact/hooks';
 import { announce } from '../announce.ts';
-import { PageRefresh } from '../live.ts';
+import { PageRefresh } from '../poll-hub.ts';
 import { go } from '../route.ts';
 import { FieldError, type FormErrors, NO_ERRORS, readFormErrors } from './form-errors.ts';
 

@@ -1,9 +1,9 @@
 // The fields of a calendar period.
 import type { CalendarPeriod } from '../../../lib/presentation/calendar.ts';
+import { wholeNumber } from './field-values.ts';
 import { TextField } from './fields.tsx';
 import { FieldError } from './form-errors.ts';
 import type { Form, Values } from './form-state.ts';
-import { wholeNumber } from './values.ts';
 
 export const NO_PERIOD = { years: '', months: '', days: '' };
 

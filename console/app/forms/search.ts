@@ -1,6 +1,6 @@
 // Search as one types: waits for a pause in the typing, and keeps the last result until the next arrives.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Live } from '../live.ts';
+import type { Live } from '../poll-hub.ts';
 
 const PAUSE_MS = 250;
 

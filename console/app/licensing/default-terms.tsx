@@ -2,9 +2,9 @@
 import type { App, DefaultTerms } from '../../../gen/hub/license/v1/license_pb.ts';
 import { limitText } from '../components/inline.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
+import { seatNumber, snakeCase, wholeNumber } from '../forms/field-values.ts';
 import { TextField } from '../forms/fields.tsx';
 import { required, type Values } from '../forms/form-state.ts';
-import { seatNumber, snakeCase, wholeNumber } from '../forms/values.ts';
 import { useSignedIn } from '../signed-in.ts';
 
 /** `New licenses: 1 seat, an offline lease of 30 days, no grace.` */

@@ -4,11 +4,11 @@ import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
 import { addPeriod, type CalendarPeriod } from '../../../lib/presentation/calendar.ts';
 import { Moment, MomentAfter } from '../components/inline.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
+import { readTime, timeText } from '../forms/field-values.ts';
 import { ChoiceField, TimeField } from '../forms/fields.tsx';
 import { FieldError } from '../forms/form-errors.ts';
 import type { Values } from '../forms/form-state.ts';
 import { NO_PERIOD, PeriodFields, readPeriod } from '../forms/period-fields.tsx';
-import { readTime, timeText } from '../forms/values.ts';
 import { useSignedIn } from '../signed-in.ts';
 
 type RenewKey = keyof typeof NO_PERIOD | 'by' | 'to';

@@ -3,7 +3,7 @@ import type { DefaultTerms } from '../../../gen/hub/license/v1/license_pb.ts';
 import { limitText } from '../components/inline.tsx';
 import { AreaField, ChoiceField, TextField } from '../forms/fields.tsx';
 import type { Form } from '../forms/form-state.ts';
-import { useLive } from '../live.ts';
+import { useLive } from '../poll-hub.ts';
 import { useSignedIn } from '../signed-in.ts';
 import { TERM_LABELS, type TermsKey } from './terms-values.ts';
 

@@ -1,6 +1,7 @@
 // The terms of a license as values of a form.
+
+import { readLimits, readNames, readPairs, seatNumber, wholeNumber } from '../forms/field-values.ts';
 import { emptyValues, type Values } from '../forms/form-state.ts';
-import { readLimits, readNames, readPairs, seatNumber, wholeNumber } from '../forms/values.ts';
 
 export const TERM_LABELS = {
   seatLimit: 'Seats',

@@ -7,10 +7,10 @@ import { numberOf, REFUND_POLICIES, wordFor } from '../../../lib/presentation/en
 import { formatDecimal } from '../../../lib/presentation/money.ts';
 import { parseDecimal } from '../../../lib/presentation/parse-decimal.ts';
 import { limitText } from '../components/inline.tsx';
+import { limitLines, pairLines, readPairs, wholeNumber } from '../forms/field-values.ts';
 import { FieldError } from '../forms/form-errors.ts';
 import { emptyValues, required, type Values } from '../forms/form-state.ts';
 import { readPeriod } from '../forms/period-fields.tsx';
-import { limitLines, pairLines, readPairs, wholeNumber } from '../forms/values.ts';
 import { readGivenTerms, TERM_LABELS } from '../licensing/terms-values.ts';
 
 /** `seats` are those that a unit adds, `seatLimit` those of a new license. */

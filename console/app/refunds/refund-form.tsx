@@ -6,7 +6,7 @@ import { messageOf } from '../../../lib/caught-error.ts';
 import { formatDecimal } from '../../../lib/presentation/money.ts';
 import { parseDecimal } from '../../../lib/presentation/parse-decimal.ts';
 import { decimalText } from '../components/inline.tsx';
-import { sentence } from '../explain.ts';
+import { sentence } from '../explain-error.ts';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { TextField } from '../forms/fields.tsx';
 import { FieldError } from '../forms/form-errors.ts';

@@ -9,7 +9,7 @@ import {
 import { Confirm } from '../components/confirm.tsx';
 import { ShortId, StateBadge } from '../components/inline.tsx';
 import { Table } from '../components/table.tsx';
-import { sentence } from '../explain.ts';
+import { sentence } from '../explain-error.ts';
 import { useSignedIn } from '../signed-in.ts';
 
 type TableProps = { readonly refunds: readonly Refund[]; readonly empty: string };

@@ -6,7 +6,7 @@ import { Facts, pairFacts } from '../components/facts.tsx';
 import { Badge, Moment, ShortId, StateBadge, WholeId } from '../components/inline.tsx';
 import { LivePage, Section } from '../components/page.tsx';
 import { Table } from '../components/table.tsx';
-import { useLive } from '../live.ts';
+import { useLive } from '../poll-hub.ts';
 import { useSignedIn } from '../signed-in.ts';
 
 const EVERY_MS = 5_000;

@@ -13,7 +13,7 @@ import { EditCustomer } from '../customers/customer-form.tsx';
 import { EventsLink } from '../events/events-link.tsx';
 import { IssueLicense } from '../licensing/issue-license.tsx';
 import { LicenseTable } from '../licensing/license-table.tsx';
-import { useLive } from '../live.ts';
+import { useLive } from '../poll-hub.ts';
 import { useRoute } from '../route.ts';
 import { useSignedIn } from '../signed-in.ts';
 

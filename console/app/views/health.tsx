@@ -9,7 +9,7 @@ import { Facts } from '../components/facts.tsx';
 import { Badge } from '../components/inline.tsx';
 import { LivePage, Section } from '../components/page.tsx';
 import { Table } from '../components/table.tsx';
-import { useLive } from '../live.ts';
+import { useLive } from '../poll-hub.ts';
 import { useSignedIn } from '../signed-in.ts';
 
 const EVERY_MS = 3_000;

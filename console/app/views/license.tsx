@@ -12,8 +12,8 @@ import { Pager } from '../components/pager.tsx';
 import { type Column, Table } from '../components/table.tsx';
 import { EventsLink } from '../events/events-link.tsx';
 import { LicenseActions } from '../licensing/license-actions.tsx';
-import { useLive } from '../live.ts';
 import { OrderTable } from '../orders/order-table.tsx';
+import { useLive } from '../poll-hub.ts';
 import { linkTo, useRoute } from '../route.ts';
 import { canSeeOrders, type SignedIn, useSignedIn } from '../signed-in.ts';
 

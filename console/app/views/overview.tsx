@@ -4,7 +4,6 @@ import { CallbackTable } from '../components/callback-table.tsx';
 import { Facts } from '../components/facts.tsx';
 import { decimalText, spanText } from '../components/inline.tsx';
 import { LivePage, Section } from '../components/page.tsx';
-import { useLive } from '../live.ts';
 import {
   callbacksToReview,
   counted,
@@ -14,6 +13,7 @@ import {
   problemsOf,
 } from '../overview-query.ts';
 import { roleName } from '../permissions.ts';
+import { useLive } from '../poll-hub.ts';
 import { linkTo } from '../route.ts';
 import { useSignedIn } from '../signed-in.ts';
 

@@ -3,9 +3,9 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Brand } from '../components/brand.tsx';
 import { Trouble } from '../components/loaded.tsx';
-import { explain } from '../explain.ts';
+import { explain } from '../explain-error.ts';
+import { useValue } from '../observable-state.ts';
 import { signIn, signOutReason } from '../signed-in.ts';
-import { useValue } from '../state.ts';
 
 export function SignInView() {
   const reason = useValue(signOutReason);

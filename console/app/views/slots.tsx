@@ -7,8 +7,8 @@ import { announce } from '../announce.ts';
 import { Badge, Moment } from '../components/inline.tsx';
 import { LivePage } from '../components/page.tsx';
 import { type Column, Table } from '../components/table.tsx';
-import { explain } from '../explain.ts';
-import { useLive } from '../live.ts';
+import { explain } from '../explain-error.ts';
+import { useLive } from '../poll-hub.ts';
 import { linkTo } from '../route.ts';
 import { useSignedIn } from '../signed-in.ts';
 

@@ -16,7 +16,7 @@ import { Page, Section } from '../components/page.tsx';
 import { scopeFilter, useSlots } from '../components/scope-filters.ts';
 import { Table } from '../components/table.tsx';
 import { byCurrency, type CurrencyUsage, daysBack } from '../daily-usage.ts';
-import { useLive } from '../live.ts';
+import { useLive } from '../poll-hub.ts';
 import { useRoute } from '../route.ts';
 import { useSignedIn } from '../signed-in.ts';
 

@@ -11,7 +11,7 @@ import { DeliveryTable } from '../../events/delivery-table.tsx';
 import { EndpointActions } from '../../events/endpoint-actions.tsx';
 import { EndpointBadge, eventsText, scopeText } from '../../events/endpoint-state.tsx';
 import { useKept } from '../../forms/search.ts';
-import { useLive } from '../../live.ts';
+import { useLive } from '../../poll-hub.ts';
 import { useRoute } from '../../route.ts';
 import { useSignedIn } from '../../signed-in.ts';
 

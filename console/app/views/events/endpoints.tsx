@@ -5,7 +5,7 @@ import { LivePage } from '../../components/page.tsx';
 import { type Column, Table } from '../../components/table.tsx';
 import { AddEndpoint } from '../../events/endpoint-form.tsx';
 import { EndpointState, eventsText, scopeText } from '../../events/endpoint-state.tsx';
-import { useLive } from '../../live.ts';
+import { useLive } from '../../poll-hub.ts';
 import { linkTo } from '../../route.ts';
 import { useSignedIn } from '../../signed-in.ts';
 

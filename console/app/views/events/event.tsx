@@ -8,7 +8,7 @@ import type { Column } from '../../components/table.tsx';
 import { DeliveryTable } from '../../events/delivery-table.tsx';
 import { meaningOf } from '../../events/event-types.ts';
 import { ReplayEvent, ReplayToOther } from '../../events/replay-event.tsx';
-import { useLive } from '../../live.ts';
+import { useLive } from '../../poll-hub.ts';
 import { linkTo } from '../../route.ts';
 import { useSignedIn } from '../../signed-in.ts';
 

@@ -6,10 +6,10 @@ import { grantText, summarizeGrant } from '../../../../lib/presentation/order-te
 import { Facts, pairFacts } from '../../components/facts.tsx';
 import { limitsText, WholeId } from '../../components/inline.tsx';
 import { LivePage } from '../../components/page.tsx';
-import { useLive } from '../../live.ts';
 import { OfferActions } from '../../orders/offer-actions.tsx';
 import { OfferBadge, Prices } from '../../orders/offer-text.tsx';
 import { refundChoices } from '../../orders/offer-values.ts';
+import { useLive } from '../../poll-hub.ts';
 import { linkTo, useRoute } from '../../route.ts';
 import { useSignedIn } from '../../signed-in.ts';
 

@@ -7,10 +7,10 @@ import { Facts } from '../../components/facts.tsx';
 import { ShortId, StateBadge, WholeId, WithLinks } from '../../components/inline.tsx';
 import { LivePage, Section } from '../../components/page.tsx';
 import { EventsLink } from '../../events/events-link.tsx';
-import { sentence } from '../../explain.ts';
-import { useLive } from '../../live.ts';
+import { sentence } from '../../explain-error.ts';
 import { OrderChain } from '../../orders/order-chain.tsx';
 import { isReversed, loadOrder, type OrderFacts } from '../../orders/order-facts.ts';
+import { useLive } from '../../poll-hub.ts';
 import { linkTo } from '../../route.ts';
 import { useSignedIn } from '../../signed-in.ts';
 

@@ -1,7 +1,7 @@
 // Polls the hub to keep a page current: less often after failures, not while the tab is hidden.
 import { createContext } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { createState, useValue } from './state.ts';
+import { createState, useValue } from './observable-state.ts';
 
 /** Whether polling is paused. */
 export const isPaused = createState(false);

@@ -116,6 +116,7 @@ describe('events and endpoints in the console', () => {
       await open('#/events', tokens.viewer);
       await main().getByLabel('App').selectOption(other);
       await until(async () => (await rows('Events').count()) === 50, 'a page of events is shown');
+      // Until the answer for the app has come, the list shows the events of all apps, and its links do nothing.
       expect(await rows('Events').first().innerText()).to.contain('license.suspended');
       await main().getByRole('link', { name: 'Older →' }).click();
       await until(async () => (await rows('Events').count()) === 11, 'the next page is shown');

@@ -64,7 +64,7 @@ export function ListPage<T extends { readonly nextPageToken: string; readonly si
                 </p>
               )}
               {children(page)}
-              <Pager next={page.nextPageToken} since={page.since} />
+              <Pager next={page.nextPageToken} since={page.since} isOutdated={live.isOutdated} />
             </div>
           )}
         </Loaded>

@@ -1,13 +1,21 @@
 // Links to the first and the next page of a list.
 import { linkTo, useRoute } from '../route.ts';
 
+type PagerProps = {
+  /** The token of the next page; empty on the last page. */
+  readonly next: string;
+  readonly since?: string | undefined;
+  /** The page belongs to other filters than those of the address: the hub would refuse its token. */
+  readonly isOutdated?: boolean;
+};
+
 /** The address has the page token as `after` and the start of the time range as `since`. */
-export function Pager({ next, since = '' }: { readonly next: string; readonly since?: string | undefined }) {
+export function Pager({ next, since = '', isOutdated = false }: PagerProps) {
   const { path, query } = useRoute();
   const isLater = query['after'] !== undefined;
   if (!isLater && next === '') return null;
   return (
-    <nav class="pager" aria-label="Pages">
+    <nav class="pager" aria-label="Pages" inert={isOutdated}>
       {isLater ? (
         <a href={linkTo(path, { ...query, after: undefined, since: undefined })}>← Newest</a>
       ) : (

@@ -11,14 +11,7 @@ import type { SealedColumn } from '../storage/secrets/reseal.ts';
 import { createSealer, type Sealer } from '../storage/secrets/sealing.ts';
 
 /** The key of one customer. */
-export type DataKey = {
-  /** The key, sealed with the master key, for customer.sealed_data_key. */
-  readonly sealedKey: Buffer;
-  /** Seals each value except null. */
-  sealFacts(facts: Facts): Facts;
-  /** Opens sealed values, and keeps other values. */
-  openFacts(facts: Facts): Facts;
-};
+export type DataKey = ReturnType<typeof dataKey>;
 
 /** The text that lists show instead of a personal value of an erased customer. */
 export const ERASED = 'erased';
@@ -53,7 +46,7 @@ export function openDataKey(sealer: Sealer, id: string, sealedKey: Buffer): Data
   return dataKey(sealer.open(sealedKey, sealedFor(id)), sealedKey, id);
 }
 
-function dataKey(key: Buffer, sealedKey: Buffer, id: string): DataKey {
+function dataKey(key: Buffer, sealedKey: Buffer, id: string) {
   const sealer = createSealer([{ id: ONLY_KEY, secret: createSecretKey(key) }]);
   key.fill(0);
   const about = (field: string): string => `${sealedFor(id)} ${field}`;
@@ -70,9 +63,12 @@ function dataKey(key: Buffer, sealedKey: Buffer, id: string): DataKey {
     return JSON.parse(sealer.open(Buffer.from(sealed, 'base64'), about(field)).toString());
   };
   return {
+    /** The key, sealed with the master key, for customer.sealed_data_key. */
     sealedKey,
-    sealFacts: (facts) => mapFacts(facts, seal),
-    openFacts: (facts) => mapFacts(facts, open),
+    /** Seals each value except null. */
+    sealFacts: (facts: Facts): Facts => mapFacts(facts, seal),
+    /** Opens sealed values, and keeps other values. */
+    openFacts: (facts: Facts): Facts => mapFacts(facts, open),
   };
 }
 

@@ -20,9 +20,8 @@ export function applyMask(
   if (changed.name === '')
     throw updateMaskInvalid('a customer needs a name: set name, or leave it out of the mask');
   if (Object.keys(changed.metadata).length > MAX_METADATA) {
-    throw new HubError('too_many', `a customer has at most ${MAX_METADATA} entries of metadata`, {
-      field: 'metadata',
-    });
+    const message = `a customer has at most ${MAX_METADATA} entries of metadata`;
+    throw new HubError('too_many', message, { field: 'metadata' });
   }
   return changed;
 }

@@ -1,10 +1,8 @@
 // The RPC port of the hub, and the transport that calls the same services within the process.
 import { promisify } from 'node:util';
 import { create } from '@bufbuild/protobuf';
-import type { Logger } from 'pino';
 import { Health } from '../../gen/grpc/health/v1/health_pb.ts';
 import { MetricsService } from '../../gen/hub/metrics/v1/metrics_service_pb.ts';
-import type { Family } from '../../lib/metrics/family.ts';
 import type { Metrics } from '../../lib/metrics/metrics.ts';
 import { createConnectionCap } from '../../lib/net/client-limits.ts';
 import { createLimitRefusals } from '../../lib/net/limit-metrics.ts';
@@ -41,10 +39,8 @@ import type { TlsSource } from '../rpc/server/tls.ts';
 import { type ServiceEntry, serve } from '../service-implementation.ts';
 import { takesWrites } from '../storage/database.ts';
 import { createSchemaWatch } from '../storage/schema/newer-schema.ts';
-import type { MasterKey } from '../storage/secrets/key-ring-file.ts';
-import type { HubConfig } from './config.ts';
-import { type OpenedDatabase, secondsOf } from './database.ts';
-import type { Modules } from './modules.ts';
+import { secondsOf } from './database.ts';
+import type { Modules, WireModulesOptions } from './modules.ts';
 
 /**
  * The same as for a gateway in another process, so that clients wait no longer for a database that does not
@@ -59,18 +55,15 @@ const SCHEMA_WATCH_MS = 2_000;
 /** The caller of the in-process transport. */
 const GATEWAY = { name: 'gateway', role: 'gateway' } as const;
 
-export type WireRpcPortOptions = Pick<OpenedDatabase, 'db' | 'clock'> &
+export type WireRpcPortOptions = Pick<
+  WireModulesOptions,
+  'config' | 'db' | 'clock' | 'keys' | 'logger' | 'metrics' | 'collect' | 'undo'
+> &
   Pick<Modules, 'services' | 'findOwner'> & {
-    readonly config: HubConfig;
-    readonly keys: MasterKey[];
     readonly tls: TlsSource | undefined;
-    readonly logger: Logger;
-    readonly metrics: Metrics;
-    readonly collect: () => Promise<Family[]>;
     readonly attemptLimiter: AttemptLimiter | undefined;
     readonly readConsole: ReadConsoleFile;
     readonly readiness: Pick<Readiness, 'state' | 'onDrain'>;
-    readonly undo: AsyncDisposableStack;
   };
 
 /** Creates both; the port does not listen yet. */

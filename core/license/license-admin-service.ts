@@ -3,34 +3,32 @@ import type { ServiceImpl } from '@connectrpc/connect';
 import type { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { LICENSE_STATES, nameOf } from '../../lib/presentation/enum-names.ts';
 import { actorOf, appsOf } from '../access/caller.ts';
-import type { Database } from '../storage/database.ts';
 import { readTimestamp } from '../timestamp.ts';
 import { readAppUpdate, readDefaultTerms } from './admin/app-requests.ts';
-import type { createApps } from './admin/apps.ts';
+import { createApps } from './admin/apps.ts';
 import { createChangeRpcs } from './admin/change/change-rpcs.ts';
 import { findLicense } from './admin/find-licenses.ts';
-import { createIssueAndKeyRpcs, type IssueAndKeyRpcsOptions } from './admin/issue-and-key-rpcs.ts';
-import type { createLimitProfiles } from './admin/limit-profiles.ts';
+import { createIssueAndKeyRpcs } from './admin/issue-and-key-rpcs.ts';
+import type { IssueOptions } from './admin/issue-licenses.ts';
+import { createLimitProfiles } from './admin/limit-profiles.ts';
 import { listLicenses } from './admin/list/list-licenses.ts';
-import type { createSigningKeyAdmin } from './admin/rotate-signing-keys.ts';
-import type { createSeats } from './admin/seats.ts';
+import { createSigningKeyAdmin } from './admin/rotate-signing-keys.ts';
+import { createSeats, type SeatsOptions } from './admin/seats.ts';
 import type { License } from './entities.ts';
-import type { ImportLicenses } from './import/import-licenses.ts';
+import { createImportLicenses, type ImportOptions } from './import/import-licenses.ts';
 import { appToProto, licenseToProto, limitProfileToProto, limitsFromProto, seatToProto } from './messages.ts';
 
-export type LicenseAdminServiceOptions = IssueAndKeyRpcsOptions & {
-  readonly db: Database;
-  readonly apps: ReturnType<typeof createApps>;
-  readonly signingKeyAdmin: ReturnType<typeof createSigningKeyAdmin>;
-  readonly limitProfiles: ReturnType<typeof createLimitProfiles>;
-  readonly importLicenses: ImportLicenses;
-  readonly seats: ReturnType<typeof createSeats>;
-};
+export type LicenseAdminServiceOptions = IssueOptions & ImportOptions & SeatsOptions;
 
 export function createLicenseAdminService(
   options: LicenseAdminServiceOptions,
 ): Partial<ServiceImpl<typeof LicenseAdminService>> {
-  const { db, apps, signingKeyAdmin, limitProfiles, importLicenses, seats, clock } = options;
+  const { db, clock } = options;
+  const apps = createApps(options);
+  const signingKeys = createSigningKeyAdmin(options);
+  const limitProfiles = createLimitProfiles(options);
+  const importLicenses = createImportLicenses(options);
+  const seats = createSeats(options);
   const toLicense = (license: License) => licenseToProto(license, clock());
   return {
     ...createIssueAndKeyRpcs(options),
@@ -55,11 +53,11 @@ export function createLicenseAdminService(
     },
 
     async rotateSigningKey({ app }, context) {
-      return { app: appToProto(await signingKeyAdmin.rotate(app, actorOf(context))) };
+      return { app: appToProto(await signingKeys.rotate(app, actorOf(context))) };
     },
 
     async withdrawSigningKey({ app, kid }, context) {
-      return { app: appToProto(await signingKeyAdmin.withdraw(app, kid, actorOf(context))) };
+      return { app: appToProto(await signingKeys.withdraw(app, kid, actorOf(context))) };
     },
 
     async setLimitProfile({ app, name, limits }, context) {

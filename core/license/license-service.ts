@@ -1,32 +1,29 @@
 // LicenseService: the RPCs that desktop applications call.
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { LicenseService } from '../../gen/hub/license/v1/license_service_pb.ts';
-import type { createActivate } from './activation/activate.ts';
-import type { createCheckStatus } from './activation/check-status.ts';
-import type { createDeactivate } from './activation/deactivate.ts';
-import type { createLimitProfiles } from './admin/limit-profiles.ts';
-import type { PublishedKeys } from './keys/public-keys.ts';
+import type { Database } from '../storage/database.ts';
+import { type ActivateOptions, createActivate } from './activation/activate.ts';
+import { createCheckStatus } from './activation/check-status.ts';
+import { createDeactivate } from './activation/deactivate.ts';
+import { createLimitProfiles } from './admin/limit-profiles.ts';
+import { createPublishedKeys } from './keys/public-keys.ts';
 import { publicJwk } from './keys/signing-key-pair.ts';
 import { limitsToProto } from './messages.ts';
 
-export type LicenseServiceOptions = {
-  readonly publishedKeys: PublishedKeys;
-  readonly activate: ReturnType<typeof createActivate>;
-  readonly deactivate: ReturnType<typeof createDeactivate>;
-  readonly checkStatus: ReturnType<typeof createCheckStatus>;
-  readonly limitProfiles: ReturnType<typeof createLimitProfiles>;
-};
+export type LicenseServiceOptions = ActivateOptions & { readonly db: Database };
 
 export function createLicenseService(options: LicenseServiceOptions): ServiceImpl<typeof LicenseService> {
-  const { publishedKeys, activate, deactivate, checkStatus, limitProfiles } = options;
+  const publishedKeys = createPublishedKeys(options.pool);
+  const deactivate = createDeactivate(options);
+  const limitProfiles = createLimitProfiles(options);
   return {
-    activate,
+    activate: createActivate(options),
 
     async deactivate(request) {
       return { released: await deactivate(request) };
     },
 
-    checkStatus,
+    checkStatus: createCheckStatus(options),
 
     async getPublicKey({ app }) {
       const [active] = await publishedKeys(app);

@@ -90,9 +90,8 @@ export function createMails({ db, clock, domain, onDue }: MailsOptions) {
         const [before] = rows;
         if (before === undefined) throw mailUnknown();
         if (before.erased) {
-          throw new HubError('customer_erased', 'the customer of this mail has been erased', {
-            field: 'mailId',
-          });
+          const message = 'the customer of this mail has been erased';
+          throw new HubError('customer_erased', message, { field: 'mailId' });
         }
         const now = clock();
         await client.query({

@@ -4,21 +4,23 @@ import type { MailService } from '../../gen/hub/mail/v1/mail_service_pb.ts';
 import { MAIL_STATES, nameOf } from '../../lib/presentation/enum-names.ts';
 import { actorOf } from '../access/caller.ts';
 import { HubError } from '../errors.ts';
-import type { Templates } from './content/templates.ts';
+import type { Compose } from './content/compose-mail.ts';
+import { createTemplates } from './content/templates.ts';
 import type { Mails } from './mail-admin.ts';
 import { mailKindFromProto, mailToProto, templateHeadToProto, templateToProto } from './messages.ts';
-import type { Previews } from './preview-mail.ts';
-import type { createSendTest } from './test-mail.ts';
+import { createPreviews } from './preview-mail.ts';
+import { createSendTest, type SendTestOptions } from './test-mail.ts';
 
-export type MailServiceOptions = {
+export type MailServiceOptions = Omit<SendTestOptions, 'previews'> & {
   readonly mails: Mails;
-  readonly templates: Templates;
-  readonly previews: Previews;
-  readonly sendTest: ReturnType<typeof createSendTest>;
+  readonly compose: Compose;
 };
 
 export function createMailService(options: MailServiceOptions): ServiceImpl<typeof MailService> {
-  const { mails, templates, previews, sendTest } = options;
+  const { mails } = options;
+  const templates = createTemplates(options);
+  const previews = createPreviews(options);
+  const sendTest = createSendTest({ ...options, previews });
   return {
     async listMails(request) {
       const filter = { ...request, state: nameOf(MAIL_STATES, request.state) };
@@ -48,8 +50,7 @@ export function createMailService(options: MailServiceOptions): ServiceImpl<type
 
     async sendTestMail({ to, app, kind, language }, context) {
       const ref = { app, kind: mailKindFromProto(kind), language };
-      const { response, ...result } = await sendTest(to, ref, actorOf(context));
-      return { ...result, smtpResponse: response };
+      return sendTest(to, ref, actorOf(context));
     },
 
     async setMailTemplate({ app, kind, language, subject, text, html }, context) {

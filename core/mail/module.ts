@@ -9,15 +9,12 @@ import { createReadIssuedKeys } from '../order/orders/issued-keys.ts';
 import { serve } from '../service-implementation.ts';
 import type { Database } from '../storage/database.ts';
 import { createCompose } from './content/compose-mail.ts';
-import { createTemplates } from './content/templates.ts';
 import { createMails } from './mail-admin.ts';
 import { createMailService } from './mail-service.ts';
 import { createMailMetrics, mailTableMetrics } from './metrics.ts';
-import { createPreviews } from './preview-mail.ts';
 import { createQueueMails } from './queue/queue-mails.ts';
 import { startSender } from './queue/sender.ts';
 import { createMailer, type MailConfig } from './sending/send-mail.ts';
-import { createSendTest } from './test-mail.ts';
 
 export type MailModuleOptions = {
   /** Undefined if the hub sends no mail. */
@@ -39,16 +36,9 @@ export function createMailModule(options: MailModuleOptions) {
   const mailer = config && createMailer({ config, signal: options.ending });
   const sending = { pool: db.pool, compose, clock, logger, metrics };
   const sender = mailer && startSender({ ...sending, mailer, task: tasks.of('mails') });
-  const previews = createPreviews({ db, compose });
   const mails = createMails({ db, clock, domain: mailer?.domain, onDue: () => sender?.wake() });
-  const service = createMailService({
-    mails,
-    templates: createTemplates({ db, clock }),
-    previews,
-    sendTest: createSendTest({ db, clock, previews, mailer }),
-  });
   return {
-    services: [serve(MailService, service)],
+    services: [serve(MailService, createMailService({ db, clock, mails, compose, mailer }))],
     findOwner: { mail: mails.appOf },
     figures: mailTableMetrics,
     /** For fulfillment; undefined if the hub sends no mail. */

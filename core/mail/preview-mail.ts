@@ -39,9 +39,8 @@ export function createPreviews({ db, compose }: { readonly db: Database; readonl
       const { id, app } = await findOrder(db.pool, order);
       const composed = await compose(id, chosen);
       if ('problem' in composed) {
-        throw new HubError('mail_not_renderable', `there is no mail to preview: ${composed.problem}`, {
-          field: 'order',
-        });
+        const message = `there is no mail to preview: ${composed.problem}`;
+        throw new HubError('mail_not_renderable', message, { field: 'order' });
       }
       return { app, template: composed.template, content: composed.content };
     },

@@ -23,7 +23,7 @@ export type TestedMail = {
   readonly sent: boolean;
   /** Empty if it was sent. */
   readonly problem: string;
-  readonly response: string;
+  readonly smtpResponse: string;
   readonly messageId: string;
 };
 
@@ -50,12 +50,10 @@ export function createSendTest({ db, clock, previews, mailer }: SendTestOptions)
       before: null,
       after: { kind: ref.kind, sent, messageId },
     });
-    if (result.kind === 'aborted') return { sent, problem: 'the hub is stopping', response: '', messageId };
-    return {
-      sent,
-      problem: result.kind === 'sent' ? '' : result.problem,
-      response: result.response,
-      messageId,
-    };
+    if (result.kind === 'aborted') {
+      return { sent, problem: 'the hub is stopping', smtpResponse: '', messageId };
+    }
+    const problem = result.kind === 'sent' ? '' : result.problem;
+    return { sent, problem, smtpResponse: result.response, messageId };
   };
 }

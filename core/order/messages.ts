@@ -1,8 +1,10 @@
-// Converts offers and orders to their messages.
+// Shows offers and orders: as messages, and orders as the objects of events.
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type { OfferSchema, OrderLicenseSchema, OrderSchema } from '../../gen/hub/order/v1/order_pb.ts';
+import type { Pool } from 'pg';
+import { type OfferSchema, type OrderLicenseSchema, OrderSchema } from '../../gen/hub/order/v1/order_pb.ts';
 import { ORDER_STATES, REFUND_POLICIES, TAKEN_BACK } from '../../lib/presentation/enum-names.ts';
+import { type ObjectReaders, showObject } from '../event/read-objects.ts';
 import { formatId } from '../ids.ts';
 import { moneyToProto } from '../payment/messages.ts';
 import { timestampsIn } from '../timestamp.ts';
@@ -10,7 +12,7 @@ import { grantToProto } from './offers/grant.ts';
 import type { VersionedOffer } from './offers/offer-admin.ts';
 import { pricesToProto } from './offers/prices.ts';
 import type { OrderLicense } from './orders/order-licenses.ts';
-import type { StoredOrder } from './orders/read-orders.ts';
+import { readOrders, type StoredOrder } from './orders/read-orders.ts';
 
 export function offerToProto({ offer, version }: VersionedOffer): MessageInitShape<typeof OfferSchema> {
   return {
@@ -60,5 +62,20 @@ function orderLicenseToProto(license: OrderLicense): MessageInitShape<typeof Ord
     ...(takenBack && { takenBack: TAKEN_BACK[takenBack] }),
     seatsTaken,
     timeTakenMs: BigInt(timeTakenMs),
+  };
+}
+
+export function createOrderReader(pool: Pool): Pick<ObjectReaders, 'order'> {
+  return {
+    async order(ids) {
+      const orders = await readOrders(pool, {
+        name: 'orders_by_id',
+        selection: 'where o.id = any($1)',
+        values: [ids],
+      });
+      return new Map(
+        orders.map((order) => [order.id, { data: showObject(OrderSchema, orderToProto(order)) }]),
+      );
+    },
   };
 }

@@ -84,9 +84,8 @@ export function createDeliveries(options: DeliveriesOptions) {
       const { id, type } = await events.get(eventId);
       const endpoint = await findEndpoint(db.em(), endpointId);
       if (endpoint.disabledAt != null) {
-        throw new HubError('endpoint_disabled', 'this endpoint is disabled: enable it before the replay', {
-          field: 'endpointId',
-        });
+        const message = 'this endpoint is disabled: enable it before the replay';
+        throw new HubError('endpoint_disabled', message, { field: 'endpointId' });
       }
       await inTransaction(db.pool, async (client) => {
         const now = clock();

@@ -6,7 +6,6 @@ import { unlessAborted, withDeadline } from '../../../lib/net/deadline.ts';
 import { failureReason } from '../../../lib/net/failure-reason.ts';
 import { type Clock, systemClock } from '../../clock.ts';
 import { type AddressPolicy, AddressRefused } from './address-policy.ts';
-import { retryAfterMs } from './retry-after.ts';
 
 export type Webhook = {
   readonly url: string;
@@ -157,4 +156,23 @@ async function readStart(body: Readable): Promise<string> {
   const text = Buffer.concat(chunks).toString('utf8').replaceAll('\0', '\uFFFD');
   // Not `slice` alone, which may split a surrogate pair.
   return [...text.slice(0, 2 * KEPT_CHARACTERS)].slice(0, KEPT_CHARACTERS).join('');
+}
+
+const MAX_PAUSE_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * Reads the header Retry-After (RFC 9110 section 10.2.3). Returns the pause in milliseconds, from 0 to a day;
+ * undefined if the header is invalid.
+ */
+export function retryAfterMs(value: string | undefined, now: Date): number | undefined {
+  if (value === undefined) return undefined;
+  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : httpDate(value) - now.getTime();
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_PAUSE_MS);
+}
+
+/** Parses `Sun, 06 Nov 1994 08:49:37 GMT` to milliseconds since 1970. NaN for any other format. */
+function httpDate(value: string): number {
+  return /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(value)
+    ? Date.parse(value)
+    : NaN;
 }

@@ -94,9 +94,8 @@ export function createEvents(pool: Pool, readers: ObjectReaders) {
         values: [parseId('evt', eventId) ?? null],
       });
       if (rows[0] !== undefined) return toEvent(rows[0]);
-      throw new HubError('event_unknown', 'there is no event with this id; it may be pruned', {
-        field: 'eventId',
-      });
+      const message = 'there is no event with this id; it may be pruned';
+      throw new HubError('event_unknown', message, { field: 'eventId' });
     },
 
     /** Reads up to `limit` events after a number, in the order of their numbers. */

@@ -7,6 +7,7 @@ import { HubError } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
 import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
+import { columns } from '../../storage/sql/transaction.ts';
 import { timestampsIn } from '../../timestamp.ts';
 import { limitsToProto } from '../messages.ts';
 import { graceEndsAtMs, ineligible } from '../state.ts';
@@ -90,14 +91,7 @@ async function readStatus(pool: Pool, lookups: readonly StatusLookup[]): Promise
   const { rows } = await pool.query<StatusRow>(
     first && others.length === 0
       ? { name: 'check_status_of_one', text: OF_ONE, values: [first.uuid, first.machineFingerprint] }
-      : {
-          name: 'check_status',
-          text: OF_MANY,
-          values: [
-            lookups.map(({ uuid }) => uuid),
-            lookups.map(({ machineFingerprint }) => machineFingerprint),
-          ],
-        },
+      : { name: 'check_status', text: OF_MANY, values: columns(lookups, 'uuid', 'machineFingerprint') },
   );
   const found = new Map(rows.map((row) => [Number(row.position), row]));
   return lookups.map((_, index) => found.get(index + 1));

@@ -50,9 +50,8 @@ export function createDeactivate({ pool, hashTypedKey, metrics, clock }: Deactiv
     const [row] = rows;
     if (row === undefined) throw licenseKeyUnknown(licenseKey);
     if (!row.seated) {
-      throw new HubError('seat_unknown', 'this machine never had a seat on this license', {
-        field: 'machineFingerprint',
-      });
+      const message = 'this machine never had a seat on this license';
+      throw new HubError('seat_unknown', message, { field: 'machineFingerprint' });
     }
     if (row.released) metrics.seatsReleased.byMachine.inc();
     return row.released;

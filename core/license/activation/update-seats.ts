@@ -1,6 +1,7 @@
 // Updates the label and version of machines that have a seat.
 import type { Pool } from 'pg';
 import type { Clock } from '../../clock.ts';
+import { columns } from '../../storage/sql/transaction.ts';
 
 export type SeatUpdate = {
   readonly seatId: string;
@@ -35,12 +36,7 @@ export async function updateSeats(
            from updates u join locked l on l.id = u.id
            where s.id = l.id
            returning s.id`,
-    values: [
-      updates.map(({ seatId }) => seatId),
-      updates.map(({ machineLabel }) => machineLabel),
-      updates.map(({ appVersion }) => appVersion),
-      clock(),
-    ],
+    values: [...columns(updates, 'seatId', 'machineLabel', 'appVersion'), clock()],
   });
   const updated = new Set(rows.map(({ id }) => id));
   return updates.map(({ seatId }) => updated.has(seatId));

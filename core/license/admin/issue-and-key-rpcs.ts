@@ -9,25 +9,20 @@ import {
   RekeyLicenseRequestSchema,
 } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { actorOf, appsOf } from '../../access/caller.ts';
-import type { Clock } from '../../clock.ts';
 import { formatId } from '../../ids.ts';
 import { readTimestamp } from '../../timestamp.ts';
 import { licenseToProto, limitsFromProto } from '../messages.ts';
-import type { createIssueLicenses, IssueRequest } from './issue-licenses.ts';
-import type { createKeySecretAdmin, ListedKeySecret } from './key-secrets.ts';
-import type { createLicenseKeys } from './show-or-replace-key.ts';
-
-export type IssueAndKeyRpcsOptions = {
-  readonly issueLicenses: ReturnType<typeof createIssueLicenses>;
-  readonly licenseKeys: ReturnType<typeof createLicenseKeys>;
-  readonly keySecretAdmin: ReturnType<typeof createKeySecretAdmin>;
-  readonly clock: Clock;
-};
+import { createIssueLicenses, type IssueOptions, type IssueRequest } from './issue-licenses.ts';
+import { createKeySecretAdmin, type ListedKeySecret } from './key-secrets.ts';
+import { createLicenseKeys } from './show-or-replace-key.ts';
 
 export function createIssueAndKeyRpcs(
-  options: IssueAndKeyRpcsOptions,
+  options: IssueOptions,
 ): Partial<ServiceImpl<typeof LicenseAdminService>> {
-  const { issueLicenses, licenseKeys, keySecretAdmin, clock } = options;
+  const { clock } = options;
+  const issueLicenses = createIssueLicenses(options);
+  const licenseKeys = createLicenseKeys(options);
+  const keySecretAdmin = createKeySecretAdmin(options);
   return {
     async issueLicenses(request, context) {
       const issued = await issueLicenses(issueRequest(request, appsOf(context)), actorOf(context));

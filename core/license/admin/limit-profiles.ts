@@ -24,9 +24,8 @@ export function createLimitProfiles({ db, clock }: LimitProfilesOptions) {
         const app = await lockApp(em, slug);
         const found = await em.findOne(LimitProfileSchema, { app, name });
         if (found === null && (await em.count(LimitProfileSchema, { app })) >= MAX_PROFILES) {
-          throw new HubError('too_many', `an app has at most ${MAX_PROFILES} limit profiles`, {
-            field: 'name',
-          });
+          const message = `an app has at most ${MAX_PROFILES} limit profiles`;
+          throw new HubError('too_many', message, { field: 'name' });
         }
         const before = found && { limits: found.limits };
         const profile = found ?? em.create(LimitProfileSchema, { id: newUuid(), app, name, limits });
@@ -66,7 +65,6 @@ export async function findLimitProfile(em: EntityManager, app: App, name: string
 }
 
 export function limitProfileUnknown({ slug }: Pick<App, 'slug'>, name: string): HubError {
-  return new HubError('limit_profile_unknown', `the app "${slug}" has no limit profile "${name}"`, {
-    field: 'limitProfile',
-  });
+  const message = `the app "${slug}" has no limit profile "${name}"`;
+  return new HubError('limit_profile_unknown', message, { field: 'limitProfile' });
 }

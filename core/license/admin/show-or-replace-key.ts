@@ -130,9 +130,8 @@ async function lockForRekey(client: ClientBase, id: string): Promise<number> {
   const [row] = rows;
   if (row === undefined) throw new Error(`license ${id} does not exist`);
   if (row.revoked) {
-    throw new HubError('license_revoked', 'this license has been revoked; reinstate it first', {
-      field: 'licenseId',
-    });
+    const message = 'this license has been revoked; reinstate it first';
+    throw new HubError('license_revoked', message, { field: 'licenseId' });
   }
   return row.keyGeneration;
 }

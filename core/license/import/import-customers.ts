@@ -1,6 +1,7 @@
 // Finds or creates the customers of an import, many by one statement.
 import type { PoolClient } from 'pg';
 import { newUuid } from '../../ids.ts';
+import { columns } from '../../storage/sql/transaction.ts';
 import type { ImportedCustomer, ImportRow, LineError } from './check-lines.ts';
 
 export type ImportCustomersOptions = {
@@ -121,13 +122,7 @@ async function findCustomers(
              (select id from visible where t.ref = '' and t.email = '' and name = t.name and email is null
                 and erased_at is null order by id limit 1)
            ) found`,
-    values: [
-      wanted.map(({ identity }) => identity),
-      wanted.map(({ ref }) => ref),
-      wanted.map(({ email }) => email),
-      wanted.map(({ name }) => name),
-      amongApps ?? null,
-    ],
+    values: [...columns(wanted, 'identity', 'ref', 'email', 'name'), amongApps ?? null],
   });
   // Prevents their erasure until the end of the transaction. A customer that was erased meanwhile is not
   // found.
@@ -164,7 +159,7 @@ async function insertCustomers(
              from inserted having count(*) > 0
            )
            select id from inserted`,
-    values: [ids, missing.map(nameOf), missing.map(({ email }) => email), missing.map(({ ref }) => ref), now],
+    values: [ids, missing.map(nameOf), ...columns(missing, 'email', 'ref'), now],
   });
   const inserted = new Set(rows.map(({ id }) => id));
   return missing.filter(({ identity }, place) => {

@@ -40,11 +40,6 @@ export type ImportCaller = {
   readonly apps: readonly string[] | undefined;
 };
 
-export type ImportLicenses = (
-  requests: AsyncIterable<ImportLicensesRequest>,
-  caller: ImportCaller,
-) => Promise<ImportResult>;
-
 export const MAX_LINES = 100_000;
 const MAX_LINES_IN_MESSAGE = 1_000;
 const MAX_ERRORS = 1_000;
@@ -59,8 +54,11 @@ const LOCK_WAIT_MS = 200;
  * import runs; with Postgres errors if the database fails. Nothing is stored then, nor if there are errors of
  * lines.
  */
-export function createImportLicenses({ db, pepper, clock }: ImportOptions): ImportLicenses {
-  return async (requests, caller) => {
+export function createImportLicenses({ db, pepper, clock }: ImportOptions) {
+  return async (
+    requests: AsyncIterable<ImportLicensesRequest>,
+    caller: ImportCaller,
+  ): Promise<ImportResult> => {
     const messages = limitStreamTime(requests, { eachMs: MESSAGE_WAIT_MS, allMs: IMPORT_MS });
     const first = await messages.next();
     const { app: slug = '', allowShort = false, dryRun = false } = first.value ?? {};

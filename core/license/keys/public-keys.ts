@@ -6,11 +6,11 @@ import { createBatcher } from '../../storage/sql/batcher.ts';
 
 export type PublicKey = { readonly kid: string; readonly publicKeyPem: string };
 
-/** The active key first, then the retired ones, newest first. @throws HubError `app_unknown` */
-export type PublishedKeys = (app: string) => Promise<readonly [PublicKey, ...PublicKey[]]>;
-
-/** Concurrent requests share one statement. */
-export function createPublishedKeys(pool: Pool): PublishedKeys {
+/**
+ * The function resolves with the active key first, then the retired ones, newest first; it rejects with
+ * HubError `app_unknown`. Concurrent requests share one statement.
+ */
+export function createPublishedKeys(pool: Pool) {
   const read = createBatcher<string, [PublicKey, ...PublicKey[]]>({
     run: async (apps) => {
       const found = await readKeys(pool, [...new Set(apps)]);
@@ -19,7 +19,7 @@ export function createPublishedKeys(pool: Pool): PublishedKeys {
     maxSize: 256,
     maxInFlight: 2,
   });
-  return async (app) => {
+  return async (app: string): Promise<readonly [PublicKey, ...PublicKey[]]> => {
     if (!isResourceName(app)) throw appUnknown();
     return read(app);
   };

@@ -98,7 +98,6 @@ function checkName(name: string, { kind, part, within }: Place): void {
 }
 
 function invalid(part: Part, problem: string): HubError {
-  return new HubError('mail_template_invalid', `the ${part === 'html' ? 'HTML' : part} ${problem}`, {
-    field: part,
-  });
+  const message = `the ${part === 'html' ? 'HTML' : part} ${problem}`;
+  return new HubError('mail_template_invalid', message, { field: part });
 }

@@ -16,9 +16,8 @@ function canonical(tag: string): string | undefined {
 export function parseLanguage(tag: string): string {
   const language = canonical(tag || DEFAULT_LANGUAGE);
   if (language !== undefined) return language;
-  throw new HubError('language_invalid', 'the language must be a BCP 47 tag, such as en or bn-BD', {
-    field: 'language',
-  });
+  const message = 'the language must be a BCP 47 tag, such as en or bn-BD';
+  throw new HubError('language_invalid', message, { field: 'language' });
 }
 
 /** From the special to the general, English last: `bn-BD`, `bn`, `en`. An invalid tag means English. */

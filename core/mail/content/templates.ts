@@ -29,8 +29,6 @@ export type TemplateRef = {
   readonly language: string;
 };
 
-export type Templates = ReturnType<typeof createTemplates>;
-
 const MAX_TEMPLATES = 200;
 
 export function createTemplates({ db, clock }: { readonly db: Database; readonly clock: Clock }) {

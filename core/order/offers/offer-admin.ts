@@ -179,9 +179,8 @@ async function withVersion(em: EntityManager, offer: Offer, version = 0): Promis
     { populate: ['pageSlot'] },
   );
   if (found !== null) return { offer, version: found };
-  throw new HubError('offer_unknown', `the offer has no version ${version}: the newest is ${offer.version}`, {
-    field: 'version',
-  });
+  const message = `the offer has no version ${version}: the newest is ${offer.version}`;
+  throw new HubError('offer_unknown', message, { field: 'version' });
 }
 
 /** The offers with their current versions. */

@@ -123,7 +123,6 @@ export async function findOrder(pool: Pool, order: string): Promise<StoredOrder>
   const found =
     id !== undefined ? await readOrder(pool, id) : sessionId && (await readOrderOfSession(pool, sessionId));
   if (found) return found;
-  throw new HubError('order_unknown', 'there is no order with this id, and no paid session with an offer', {
-    field: 'order',
-  });
+  const message = 'there is no order with this id, and no paid session with an offer';
+  throw new HubError('order_unknown', message, { field: 'order' });
 }

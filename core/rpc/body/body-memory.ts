@@ -7,21 +7,15 @@ const BODY_MEMORY = { perCaller: 16 * 1024 * 1024, total: 64 * 1024 * 1024 };
 
 const RETRY_AFTER_SECONDS = '5';
 
+export type BodyMemory = ReturnType<typeof createBodyMemory>;
+
 /** The memory that one body uses. */
-export type HeldBytes = {
-  /** @throws ConnectError ResourceExhausted if the limit is reached */
-  add(bytes: number): void;
-  release(bytes: number): void;
-  /** Releases the rest. Later calls of `add` do nothing. */
-  end(): void;
-};
+export type HeldBytes = ReturnType<BodyMemory>;
 
-export type BodyMemory = (caller: string) => HeldBytes;
-
-export function createBodyMemory(onRefusal: () => void): BodyMemory {
+export function createBodyMemory(onRefusal: () => void) {
   const callers = new Quota<string>(BODY_MEMORY.perCaller);
   const total = new Quota<string>(BODY_MEMORY.total);
-  return (caller) => {
+  return (caller: string) => {
     let held = 0;
     let isOver = false;
     const release = (bytes: number): void => {
@@ -31,7 +25,8 @@ export function createBodyMemory(onRefusal: () => void): BodyMemory {
       total.release('all', released);
     };
     return {
-      add(bytes) {
+      /** @throws ConnectError ResourceExhausted if the limit is reached */
+      add(bytes: number): void {
         if (isOver) return;
         const ownIsFull = !callers.hasRoom(caller, bytes);
         if (ownIsFull || !total.hasRoom('all', bytes)) {
@@ -48,7 +43,8 @@ export function createBodyMemory(onRefusal: () => void): BodyMemory {
         held += bytes;
       },
       release,
-      end() {
+      /** Releases the rest. Later calls of `add` do nothing. */
+      end(): void {
         isOver = true;
         release(held);
       },

@@ -4,16 +4,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import { createContextKey } from '@connectrpc/connect';
 import { clientKey } from '../../../lib/net/proxies.ts';
 
-export type Exchange = {
-  /** The same object for all exchanges of a connection. */
-  readonly connection: object;
-  /** An IPv4 address or an IPv6 /64. */
-  readonly client: string;
-  /**
-   * Calls back once the response is sent or its connection is closed; at once if that has happened.
-   */
-  onClose(listener: () => void): void;
-};
+export type Exchange = ReturnType<typeof exchangeOf>;
 
 /** Set for every call over the network. */
 export const exchangeKey = createContextKey<Exchange | undefined>(undefined, { description: 'exchange' });
@@ -21,7 +12,7 @@ export const exchangeKey = createContextKey<Exchange | undefined>(undefined, { d
 export function exchangeOf(
   request: IncomingMessage | Http2ServerRequest,
   response: ServerResponse | Http2ServerResponse,
-): Exchange {
+) {
   let listeners: (() => void)[] | undefined = [];
   response.once('close', () => {
     const pending = listeners ?? [];
@@ -29,9 +20,12 @@ export function exchangeOf(
     for (const listener of pending) listener();
   });
   return {
+    /** The same object for all exchanges of a connection. */
     connection: ('stream' in request ? request.stream.session : undefined) ?? request.socket,
+    /** An IPv4 address or an IPv6 /64. */
     client: clientKey(request.socket.remoteAddress ?? ''),
-    onClose(listener) {
+    /** Calls back once the response is sent or its connection is closed; at once if that has happened. */
+    onClose(listener: () => void): void {
       if (listeners === undefined) listener();
       else listeners.push(listener);
     },

@@ -36,13 +36,9 @@ const MAX_CONNECTIONS = 100;
  * unprivileged user, and the cluster lives under /var/lib/hubctl if that user cannot enter `dataDir`.
  * @throws Error that says what to do, with the end of the server's log if the server did not start
  */
-export async function startEmbeddedPostgres({
-  dataDir,
-  log = () => {},
-  pickPort = freePort,
-  maxConnections = MAX_CONNECTIONS,
-}: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  const directory = resolve(dataDir);
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const { log = () => {}, pickPort = freePort, maxConnections = MAX_CONNECTIONS } = options;
+  const directory = resolve(options.dataDir);
   const cluster = await openCluster(directory, await packagedBinaries(), () =>
     log(`creating a PostgreSQL cluster in ${directory}`),
   );

@@ -17,11 +17,8 @@ type SchemaState = {
  * @throws Error with the statement for an administrator if the role may not create the schema or tables in
  * it; Error if the search path leads to an empty schema while the hub's tables are in public
  */
-export async function prepareSchema({
-  pool,
-  schema,
-  isSchemaGiven,
-}: Pick<Database, 'pool' | 'schema' | 'isSchemaGiven'>): Promise<void> {
+export async function prepareSchema(db: Pick<Database, 'pool' | 'schema' | 'isSchemaGiven'>): Promise<void> {
+  const { pool, schema, isSchemaGiven } = db;
   const { rows } = await pool.query<SchemaState>(
     `select n.oid is not null as "exists", to_regclass('hub_migration') is not null as "isHub",
        current_user as role,

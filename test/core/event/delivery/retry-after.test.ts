@@ -1,6 +1,6 @@
 // The pause that an endpoint asks for.
 import { expect } from 'chai';
-import { retryAfterMs } from '../../../../core/event/delivery/retry-after.ts';
+import { retryAfterMs } from '../../../../core/event/delivery/send-webhook.ts';
 
 const NOW = new Date('2026-03-01T12:00:00Z');
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -7,6 +7,7 @@
 import type { Pool } from 'pg';
 import { formatId } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
+import { columns } from '../../storage/sql/transaction.ts';
 import {
   isUnknownCheckout,
   isUnknownPayment,
@@ -17,7 +18,6 @@ import type { CallbackClaim } from '../providers/driver.ts';
 import { mayBePaid } from '../providers/registry.ts';
 import type { FindSession } from '../sessions/look-up-sessions.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
-import { columnsOf } from '../settlement/write-settlement.ts';
 import type { Shared } from '../shared-dependencies.ts';
 import { countVerification, VERIFICATION_ALLOWED } from '../verification/rate-limit.ts';
 import { resolveSession } from './find-session-of-callback.ts';
@@ -133,7 +133,7 @@ async function countEach(
       sessions.map(([, callbacks]) => countOf(callbacks, 'mismatch')),
       sessions.map(([, callbacks]) => callbacks.some(({ needsVerification }) => needsVerification)),
       at,
-      ...columnsOf(named, ['sessionId', 'gateway', 'payment', 'checkout']),
+      ...columns(named, 'sessionId', 'gateway', 'payment', 'checkout'),
     ],
   });
   return rows;

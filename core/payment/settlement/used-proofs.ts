@@ -1,8 +1,9 @@
 // Proofs of payment that were claimed before: they have paid another session, or are given up again.
 import type { PoolClient, QueryConfig } from 'pg';
+import { columns } from '../../storage/sql/transaction.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import type { PaidFinding } from './finding.ts';
-import { type ClaimedProof, columnsOf, proofsOf } from './write-settlement.ts';
+import { type ClaimedProof, proofsOf } from './write-settlement.ts';
 
 /** A statement after claimProofs also sees what was committed while that one waited. */
 export async function hasPaidAnother(
@@ -10,7 +11,7 @@ export async function hasPaidAnother(
   { id, gateway }: StoredSession,
   finding: PaidFinding,
 ): Promise<boolean> {
-  const [kinds, values] = columnsOf(proofsOf(finding), ['kind', 'value']);
+  const [kinds, values] = columns(proofsOf(finding), 'kind', 'value');
   const { rowCount } = await client.query(
     `select from payment_proof
      where gateway = $1 and session_id <> $2
@@ -26,6 +27,6 @@ export function releaseProofs(claimed: readonly ClaimedProof[]): QueryConfig {
     // payment_proof_pkey
     text: `delete from payment_proof
            where (gateway, kind, value) in (select * from unnest($1::text[], $2::text[], $3::text[]))`,
-    values: columnsOf(claimed, ['gateway', 'kind', 'value']),
+    values: columns(claimed, 'gateway', 'kind', 'value'),
   };
 }

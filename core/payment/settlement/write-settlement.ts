@@ -9,7 +9,7 @@
 import type { PoolClient, QueryConfig } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import { newUuid } from '../../ids.ts';
-import type { Write } from '../../storage/sql/transaction.ts';
+import { columns, type Write } from '../../storage/sql/transaction.ts';
 import {
   isUnknownCheckout,
   isUnknownPayment,
@@ -47,7 +47,7 @@ export async function claimProofs(
            join charge_session c on c.id = t.session_id join slot s on s.id = c.slot_id
            order by s.gateway, t.kind, t.value
            on conflict do nothing returning session_id as "sessionId", gateway, kind, value`,
-    values: columnsOf(findings.flatMap(proofsOf), ['sessionId', 'kind', 'value']),
+    values: columns(findings.flatMap(proofsOf), 'sessionId', 'kind', 'value'),
   });
   return rows;
 }
@@ -61,11 +61,6 @@ export function proofsOf({ sessionId, verdict }: PaidFinding): Proof[] {
   const { gatewayTransactionId, bankTransactionId } = verdict;
   const payment = { sessionId, kind: 'payment', value: gatewayTransactionId };
   return bankTransactionId ? [{ sessionId, kind: 'bank', value: bankTransactionId }, payment] : [payment];
-}
-
-/** The arguments of `unnest`: an array of each of these properties, with null for undefined. */
-export function columnsOf<T>(rows: readonly T[], names: readonly (keyof T)[]): unknown[][] {
-  return names.map((name) => rows.map((row) => row[name] ?? null));
 }
 
 export type SettledSession = {
@@ -233,7 +228,7 @@ export function logFees(entries: readonly UsageEntry[]): Write {
   return {
     text: `insert into fee_line (usage_log_id, fee_rule_id, rule, rule_version, amount_minor)
            select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::int[], $5::bigint[])`,
-    values: columnsOf(lines, ['usageLogId', 'feeRuleId', 'rule', 'ruleVersion', 'amountMinor']),
+    values: columns(lines, 'usageLogId', 'feeRuleId', 'rule', 'ruleVersion', 'amountMinor'),
   };
 }
 
@@ -253,7 +248,7 @@ export function finishing(finished: readonly FinishedCallback[], at: Date, besid
              session_id)${besides}
            where c.id = t.id and c.id = any($1) and c.state <> 'settled'
            returning c.id, c.session_id, c.gateway, c.state`,
-    values: [...columnsOf(finished, ['id', 'state', 'reason', 'sessionId']), at],
+    values: [...columns(finished, 'id', 'state', 'reason', 'sessionId'), at],
   };
 }
 

@@ -3,6 +3,7 @@
 // Each slot has its own places, so that a provider that hangs holds up only its own sessions. Within a slot
 // what has been due the longest comes first.
 import type { Task } from '../../../lib/metrics/tasks.ts';
+import { repeatWhenWoken } from '../../repeated-task.ts';
 import type { Shared } from '../shared-dependencies.ts';
 import type { Reservation } from './sweep-schedule.ts';
 
@@ -39,7 +40,6 @@ export function startSlotSweep<R extends { readonly slotId: string }>(
   const checks = new Set<Promise<void>>();
   const running = new Map<string, number>();
   const stopping = new AbortController();
-  let wake = (): void => {};
 
   const start = (reserved: R): void => {
     const { slotId } = reserved;
@@ -49,35 +49,26 @@ export function startSlotSweep<R extends { readonly slotId: string }>(
       const left = (running.get(slotId) ?? 1) - 1;
       if (left === 0) running.delete(slotId);
       else running.set(slotId, left);
-      if (options.refillsAtOnce && left === concurrency - 1) wake();
+      if (options.refillsAtOnce && left === concurrency - 1) loop.wake();
     });
     checks.add(check);
   };
 
-  const run = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      const woken = Promise.withResolvers<void>();
-      wake = woken.resolve;
-      try {
-        const reservation = { now: clock(), durationMs: reservationMs, limit: concurrency, running };
-        for (const reserve of options.reserve) (await reserve(reservation)).forEach(start);
-        task.succeeded();
-      } catch (error) {
-        task.failed();
-        logger.warn({ err: error }, options.failureMessage);
-      }
-      const timer = setTimeout(wake, intervalMs);
-      if (!stopping.signal.aborted) await woken.promise;
-      clearTimeout(timer);
-    }
-  };
-  const loop = run();
+  const loop = repeatWhenWoken({
+    everyMs: intervalMs,
+    pass: async () => {
+      const reservation = { now: clock(), durationMs: reservationMs, limit: concurrency, running };
+      for (const reserve of options.reserve) (await reserve(reservation)).forEach(start);
+    },
+    task,
+    logger,
+    failureMessage: options.failureMessage,
+  });
 
   return {
     async stop() {
       stopping.abort();
-      wake();
-      await loop;
+      await loop.stop();
       await Promise.all(checks);
     },
   };

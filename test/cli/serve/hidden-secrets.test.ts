@@ -55,7 +55,11 @@ describe('the processes of a hub', () => {
     const databaseUrl = await createMigratedDatabase();
     const file = join(dataDir, 'database-url');
     await writeFile(file, `${databaseUrl}\n`, { mode: 0o600 });
-    const shown = await serve({ DATABASE_URL_FILE: file, HUB_TEST_POSTGRES: '' });
+    const shown = await serve({
+      DATABASE_URL_FILE: file,
+      HUB_TEST_POSTGRES: '',
+      HUB_TEST_POSTGRES_TEMPLATE: '',
+    });
     const all = shown.map(({ text }) => text).join('\n');
     expect(all).to.contain(`DATABASE_URL_FILE=${file}`).and.not.contain(new URL(databaseUrl).password);
   });

@@ -2,7 +2,7 @@
 import type { Transport } from '@connectrpc/connect';
 import { collectAll } from '../lib/metrics/metrics.ts';
 import { createTasks } from '../lib/metrics/tasks.ts';
-import { coalesce } from '../lib/net/share-read.ts';
+import { shareRead } from '../lib/net/share-read.ts';
 import type { HubConfig, HubParts } from './hub/config.ts';
 import { wireDatabase } from './hub/database.ts';
 import { wireModules } from './hub/modules.ts';
@@ -33,7 +33,7 @@ export async function startHub(config: HubConfig, parts: HubParts): Promise<Hub>
   const { readiness = { state: 'serving', onDrain() {} } } = parts;
   const tasks = createTasks(metrics);
   // Some metrics are read from the database: concurrent requests share one collection.
-  const collect = coalesce(() => collectAll(metrics, gather), 0);
+  const collect = shareRead(() => collectAll(metrics, gather), 0);
   const ending = new AbortController();
   await using undo = new AsyncDisposableStack();
 

@@ -3,7 +3,7 @@ import { Code, ConnectError, createClient, type Transport } from '@connectrpc/co
 import type { Logger } from 'pino';
 import { AccessService } from '../../gen/hub/access/v1/access_service_pb.ts';
 import { ErrorDetailSchema } from '../../gen/hub/error/v1/error_pb.ts';
-import { coalesce } from '../../lib/net/share-read.ts';
+import { shareRead } from '../../lib/net/share-read.ts';
 import { gatewayRoleProblem } from './core-transport.ts';
 import type { Settings } from './setting-table.ts';
 
@@ -41,7 +41,7 @@ export function createCoreAccessCheck(
       throw error;
     }
   };
-  return coalesce(async () => {
+  return shareRead(async () => {
     const problem = await findProblem();
     if (problem !== undefined) {
       if (!isRefused) logger.error({ coreUrl }, `not ready: ${proof}: ${problem}: ${remedy}`);

@@ -7,7 +7,7 @@ import { messageOf } from '../../lib/caught-error.ts';
 import { usageError } from '../errors/failure.ts';
 import { readVariable, requirePublic, variableInUse } from './secret-variables.ts';
 import { SETTINGS, type Settings, type SettingValues } from './setting-table.ts';
-import { automaticWorkers } from './workers/default-worker-count.ts';
+import { defaultWorkerCount } from './workers/default-worker-count.ts';
 
 export const DATABASE_SETTINGS: readonly (keyof Settings)[] = [
   'databaseUrl',
@@ -56,7 +56,7 @@ export function readSettings(
   const values = read as SettingValues; // every key of the table was read, or there are problems
   const settings: Settings = {
     ...values,
-    workers: values.workers === 'auto' ? automaticWorkers(values) : values.workers,
+    workers: values.workers === 'auto' ? defaultWorkerCount(values) : values.workers,
   };
   for (const { among, is, message } of CONTRADICTIONS) {
     if (!among.some((key) => wrong.has(key)) && is(settings)) problems.push(message);

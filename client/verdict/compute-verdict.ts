@@ -15,7 +15,7 @@ export type Conditions = {
 };
 
 /** A license is valid before, not at, its end and its lease end. */
-export function evaluate(state: LicenseState, { time, freeLimits, problem }: Conditions): Verdict {
+export function computeVerdict(state: LicenseState, { time, freeLimits, problem }: Conditions): Verdict {
   const refuse = (reason: UnlicensedReason, license?: SignedLicense): Unlicensed => ({
     licensed: false,
     reason,

@@ -5,7 +5,7 @@ import type { FreeLimits } from '../license/free-limits.ts';
 import { formatRfc3339, parseRfc3339 } from '../license/rfc3339.ts';
 import type { RecordCache } from '../state/record-cache.ts';
 import type { TrustedTime } from '../state/trusted-time.ts';
-import { evaluate } from './compute-verdict.ts';
+import { computeVerdict } from './compute-verdict.ts';
 import type { Problem, Verdict } from './verdict.ts';
 
 export type VerdictPublisher = ReturnType<typeof createVerdictPublisher>;
@@ -29,7 +29,7 @@ export function createVerdictPublisher(options: VerdictPublisherOptions) {
   const current = (): Verdict => {
     const time = trustedTime.read();
     const problem = describe(recordCache.problem ?? backOff.problem);
-    const verdict = evaluate(recordCache.state, { time, freeLimits: freeLimits.limits, problem });
+    const verdict = computeVerdict(recordCache.state, { time, freeLimits: freeLimits.limits, problem });
     // Remember only times with a valid license, so that a clock that was far ahead locks nobody out.
     if (verdict.licensed) trustedTime.advanceTo(time.now);
     return verdict;

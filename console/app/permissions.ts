@@ -23,7 +23,6 @@ export function isLimited({ apps, slots }: Caller): boolean {
   return apps.length + slots.length > 0;
 }
 
-/** Whether the token may see orders: those of its apps that were paid through its slots. */
 /** Whether the field can name a resource within the token's apps or slots. */
 function isWithin({ apps, slots }: Caller, field: DescField): boolean {
   if (!hasOption(field, subject)) return false;

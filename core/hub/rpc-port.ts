@@ -7,7 +7,7 @@ import type { Metrics } from '../../lib/metrics/metrics.ts';
 import { createConnectionCap } from '../../lib/net/client-limits.ts';
 import { createLimitRefusals } from '../../lib/net/limit-metrics.ts';
 import type { Readiness } from '../../lib/net/readiness.ts';
-import { coalesce } from '../../lib/net/share-read.ts';
+import { shareRead } from '../../lib/net/share-read.ts';
 import { traceServedRpcs } from '../../lib/tracing/spans.ts';
 import { type Authenticate, createAuthenticate } from '../access/authenticate.ts';
 import {
@@ -146,8 +146,8 @@ function wireAuthentication(
 
 /** Health needs no token, so all requests and watches share one check of the database at a time. */
 function wireReadiness({ config, db, logger, readiness }: WireRpcPortOptions): () => Promise<boolean> {
-  const isWritable = coalesce(() => takesWrites(db.pool).catch(() => false), READY_MS);
-  const fitsSchema = coalesce(
+  const isWritable = shareRead(() => takesWrites(db.pool).catch(() => false), READY_MS);
+  const fitsSchema = shareRead(
     createSchemaWatch({ pool: db.pool, hubVersion: config.version, logger }),
     SCHEMA_WATCH_MS,
   );

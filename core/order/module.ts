@@ -22,7 +22,7 @@ import { createOfferPage } from './purchases/page-purchases.ts';
 import { createQuote, createQuoteCatalog } from './purchases/quote.ts';
 import { createReadPurchases } from './purchases/read-purchases.ts';
 import { reviewPartialRefund } from './refunds/partial-refunds.ts';
-import { takeBack } from './refunds/take-back.ts';
+import { takeBack } from './refunds/take-back-orders.ts';
 import { createFindOrderOwner } from './scope-lookup.ts';
 import { orderTableMetrics } from './table-metrics.ts';
 

@@ -2,7 +2,7 @@
 import type { Pool, PoolClient } from 'pg';
 import type { GaugeSpec, Metrics, Reading } from '../../lib/metrics/metrics.ts';
 import { unlessAborted, withDeadline } from '../../lib/net/deadline.ts';
-import { coalesce } from '../../lib/net/share-read.ts';
+import { shareRead } from '../../lib/net/share-read.ts';
 import { inTransaction } from './sql/transaction.ts';
 
 /** Metrics that a module reads from its tables, by statements whose cost does not grow with the tables. */
@@ -53,7 +53,7 @@ export function measureDatabase({ pool, poolSize, metrics, figures }: DatabaseMe
     () => poolSize,
   );
 
-  const read = coalesce(
+  const read = shareRead(
     () =>
       inTransaction(pool, (client) => Promise.all(figures.map((each) => each.read(client))), {
         statementTimeoutMs: STATEMENT_MS,

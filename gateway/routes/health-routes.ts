@@ -1,7 +1,7 @@
 // Serves the health probes: liveness of the process and readiness of the hub.
 import { createClient, type Transport } from '@connectrpc/connect';
 import { Health, HealthCheckResponse_ServingStatus } from '../../gen/grpc/health/v1/health_pb.ts';
-import { coalesce } from '../../lib/net/share-read.ts';
+import { shareRead } from '../../lib/net/share-read.ts';
 import { unavailable } from '../rpc-problem.ts';
 import type { Operation } from './openapi-operation.ts';
 import type { Route, RouteResponse } from './route.ts';
@@ -17,7 +17,7 @@ export function healthRoutes(
 ): Route[] {
   const health = createClient(Health, transport);
 
-  const look = coalesce(() => health.check({}, { timeoutMs: TIMEOUT_MS }), MAX_AGE_MS);
+  const look = shareRead(() => health.check({}, { timeoutMs: TIMEOUT_MS }), MAX_AGE_MS);
 
   const check = async (): Promise<void> => {
     if (isUnavailable()) throw new Error('requests are shed, or the hub starts or stops');

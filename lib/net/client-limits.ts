@@ -102,7 +102,7 @@ export class Quota<K> {
     return this.used(key) + amount <= this.#max;
   }
 
-  /** The caller checks `hasRoom` first and later releases the same amount. */
+  /** Also takes beyond the limit: to stay within it, check `hasRoom` first. Later, release the same amount. */
   take(key: K, amount = 1): void {
     this.#used.set(key, this.used(key) + amount);
   }

@@ -4,7 +4,7 @@
  * Wraps `read` so that at most one call runs at a time, and its result or error is reused for `maxAgeMs` after it
  * ended.
  */
-export function coalesce<T>(read: () => Promise<T>, maxAgeMs: number): () => Promise<T> {
+export function shareRead<T>(read: () => Promise<T>, maxAgeMs: number): () => Promise<T> {
   let last: Promise<T> | undefined;
   let validUntil = Number.POSITIVE_INFINITY;
   return () => {

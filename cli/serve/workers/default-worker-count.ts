@@ -8,7 +8,7 @@ const MOST = 4;
  * One for every two processors, since PostgreSQL and the rest of the machine need the others. One without Redis: workers
  * would count requests and guesses each by itself.
  */
-export function automaticWorkers(
+export function defaultWorkerCount(
   { redisUrl }: { readonly redisUrl?: unknown },
   processors = availableParallelism(),
 ): number {

@@ -5,7 +5,9 @@ type PagerProps = {
   /** The token of the next page; empty on the last page. */
   readonly next: string;
   readonly since?: string | undefined;
-  /** The page belongs to other filters than those of the address: the hub would refuse its token. */
+  /**
+   * The shown page is not yet the one of the address. After a change of the filters, the hub would refuse `next`.
+   */
   readonly isOutdated?: boolean;
 };
 
@@ -15,13 +17,22 @@ export function Pager({ next, since = '', isOutdated = false }: PagerProps) {
   const isLater = query['after'] !== undefined;
   if (!isLater && next === '') return null;
   return (
-    <nav class="pager" aria-label="Pages" inert={isOutdated}>
+    <nav class="pager" aria-label="Pages">
       {isLater ? (
         <a href={linkTo(path, { ...query, after: undefined, since: undefined })}>← Newest</a>
       ) : (
         <span />
       )}
-      {next !== '' && <a href={linkTo(path, { ...query, after: next, since })}>Older →</a>}
+      {next !== '' && (
+        <a
+          href={linkTo(path, { ...query, after: next, since })}
+          // Not `inert`, so that the link keeps the focus.
+          aria-disabled={isOutdated}
+          onClick={(event) => isOutdated && event.preventDefault()}
+        >
+          Older →
+        </a>
+      )}
     </nav>
   );
 }

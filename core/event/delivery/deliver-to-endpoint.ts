@@ -1,7 +1,7 @@
 // Claims the due deliveries of one endpoint, and attempts each once.
 import { isDeepStrictEqual } from 'node:util';
 import type { Pool } from 'pg';
-import { coalesce } from '../../../lib/net/share-read.ts';
+import { shareRead } from '../../../lib/net/share-read.ts';
 import { type AttemptOptions, attemptDelivery, type Disabling, reasonToDisable } from './attempt-delivery.ts';
 import {
   type ClaimedDelivery,
@@ -70,7 +70,7 @@ export async function deliverToEndpoint(options: DeliverOptions, endpoint: DueEn
 /** Creates the check that the endpoint is unchanged, which reads it at most once in `MAX_AGE_MS`. */
 function createIsUnchanged(pool: Pool, endpoint: DueEndpoint): () => Promise<boolean> {
   const readAt = performance.now();
-  const read = coalesce(() => readEndpoint(pool, endpoint.id), MAX_AGE_MS);
+  const read = shareRead(() => readEndpoint(pool, endpoint.id), MAX_AGE_MS);
   return async () => {
     if (performance.now() - readAt < MAX_AGE_MS) return true;
     const current = await read();

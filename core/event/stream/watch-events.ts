@@ -1,7 +1,7 @@
 // Streams events after a cursor. The cursor is the number of the last event that the stream has read.
 import { setTimeout } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import { coalesce } from '../../../lib/net/share-read.ts';
+import { shareRead } from '../../../lib/net/share-read.ts';
 import { HubError } from '../../errors.ts';
 import {
   type EventFilter,
@@ -28,7 +28,7 @@ const HEARTBEAT_MS = 15_000;
  */
 export function createWatchEvents(pool: Pool, events: Events) {
   // All streams share one query.
-  const span = coalesce(() => events.span(), POLL_MS / 2);
+  const span = shareRead(() => events.span(), POLL_MS / 2);
   return async function* watch(request: WatchRequest, signal: AbortSignal): AsyncGenerator<WatchedEvent> {
     const filter = await resolveFilter(pool, request);
     const selects = ({ type, app, slot }: StoredEvent): boolean =>

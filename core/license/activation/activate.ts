@@ -3,19 +3,13 @@ import type { Pool } from 'pg';
 import type { ActivateRequest } from '../../../gen/hub/license/v1/license_service_pb.ts';
 import type { Clock } from '../../clock.ts';
 import { HubError, overloaded, type SeatUsage } from '../../errors.ts';
-import { formatId } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
 import type { HashTypedKey } from '../keys/hash-typed-key.ts';
 import { licenseKeyUnknown } from '../keys/license-key.ts';
-import {
-  type LicenseContent,
-  type SignedLicense,
-  type SigningKeyCache,
-  signLicense,
-} from '../keys/sign-license.ts';
+import { type SignedLicense, type SigningKeyCache, signLicense } from '../keys/sign-license.ts';
 import type { LicenseMetrics } from '../metrics.ts';
-import { graceEndsAtMs, ineligible } from '../state.ts';
-import { DAY_MS, effectiveLimits, hasFreeSeat } from '../terms.ts';
+import { ineligible } from '../state.ts';
+import { hasFreeSeat } from '../terms.ts';
 import {
   type Found,
   findOrAllocateSeats,
@@ -24,6 +18,7 @@ import {
   type SeatRequest,
 } from './find-or-allocate-seats.ts';
 import type { LastSeen } from './last-seen.ts';
+import { licenseContent, type Seated } from './license-content.ts';
 import { type SeatUpdate, updateSeats } from './update-seats.ts';
 
 export type Activation = { readonly license: SignedLicense; readonly publicKeyPem: string };
@@ -91,7 +86,7 @@ export function createActivate(options: ActivateOptions) {
       const seated = await seat({ keyHash, ...machine });
       if (seated === undefined) continue;
       const { privateKey, publicKeyPem } = await signingKeys.get(seated.license.kid);
-      const content = contentOf(seated, machine.machineFingerprint);
+      const content = licenseContent(seated, machine.machineFingerprint);
       const license = await signLicense(content, privateKey, running > 1 ? 'pool' : 'main');
       metrics.activations.inc();
       return { license, publicKeyPem };
@@ -108,8 +103,6 @@ export function createActivate(options: ActivateOptions) {
   };
 }
 
-type Seated = { readonly license: LicenseWithSeat; readonly seatId: string; readonly at: Date };
-
 function changesSeat(seat: LicenseWithSeat, { machineLabel, appVersion }: SeatRequest): boolean {
   return (
     (machineLabel !== '' && machineLabel !== seat.machineLabel) ||
@@ -120,26 +113,4 @@ function changesSeat(seat: LicenseWithSeat, { machineLabel, appVersion }: SeatRe
 function seatLimitReached(seats: SeatUsage): HubError {
   const message = 'every seat of this license is taken; release one first';
   return new HubError('seat_limit_reached', message, { seats });
-}
-
-function contentOf({ license, seatId, at }: Seated, machineFingerprint: string): LicenseContent {
-  const { customer, features, signedMetadata, termsVersion, expiresAtMs, leaseDays } = license;
-  const graceEndsMs = graceEndsAtMs(license);
-  const limits = effectiveLimits(license.profileLimits ?? undefined, license.limits ?? undefined);
-  return {
-    licenseId: formatId('lic', license.licenseId),
-    app: license.app,
-    seatId: formatId('seat', seatId),
-    machineFingerprint,
-    ...(customer !== null && { customer }),
-    ...(limits && { limits }),
-    ...(features.length > 0 && { features: [...features] }),
-    ...(signedMetadata !== null && { metadata: signedMetadata }),
-    termsVersion,
-    issuedAt: at.toISOString(),
-    ...(expiresAtMs !== null && { expiresAt: new Date(expiresAtMs).toISOString() }),
-    ...(graceEndsMs !== null && { graceEndsAt: new Date(graceEndsMs).toISOString() }),
-    ...(leaseDays !== null && { leaseExpiresAt: new Date(at.getTime() + leaseDays * DAY_MS).toISOString() }),
-    kid: license.kid,
-  };
 }

@@ -1,7 +1,7 @@
 // Finds the licenses of keys and the seats of machines, and allocates seats to machines that have none,
 // without exceeding the seat limits. All requests of a batch share one statement, and so one round trip.
 //
-// The SQL function allocate_seats, which the migration of the license module creates, allocates the seats.
+// The SQL function allocate_seats compares the seats with the limit. The migration of licenses creates it.
 // activate.ts refuses a machine that got none: `seat_limit_reached`.
 import type { Pool } from 'pg';
 import type { Counter } from 'prom-client';

@@ -9,7 +9,6 @@ import type { RetryDelay } from '../retry-delay.ts';
 import type { Shared } from '../shared-dependencies.ts';
 import { type SlotSweep, type SweepTiming, startSlotSweep } from '../verification/sweep-loop.ts';
 import type { VerifySession } from '../verification/verification-request.ts';
-import type { RefundCallbacks } from './refund-callbacks.ts';
 import {
   nextRefundCheck,
   postponePending,
@@ -17,7 +16,8 @@ import {
   reservePending,
   reserveSessions,
   scheduleCheck,
-} from './refund-schedule.ts';
+} from './refund-and-reversal-schedule.ts';
+import type { RefundCallbacks } from './refund-callbacks.ts';
 import type { RefundSync, SyncRefunds } from './sync-refunds.ts';
 
 export type SweepRefundsOptions = Shared &

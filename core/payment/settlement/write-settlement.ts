@@ -21,7 +21,7 @@ import {
 import type { UsageKindName } from '../entities.ts';
 import type { Fees } from '../fees/rules.ts';
 import { driverOf } from '../providers/registry.ts';
-import { FIRST_REFUND_CHECK_MS } from '../refunds/refund-schedule.ts';
+import { FIRST_REFUND_CHECK_MS } from '../refunds/refund-and-reversal-schedule.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import type { SessionState, SessionUpdate, Usage } from './decide.ts';
 import type { Finding, Outcome, PaidFinding } from './finding.ts';

@@ -1,13 +1,13 @@
 // How often something is looked at on behalf of many.
 import { expect } from 'chai';
-import { coalesce } from '../../../lib/net/share-read.ts';
+import { shareRead } from '../../../lib/net/share-read.ts';
 import { until } from '../../support/until.ts';
 
 describe('a coalesced read', () => {
   it('is shared by concurrent callers', async () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     let looks = 0;
-    const ask = coalesce(() => {
+    const ask = shareRead(() => {
       looks += 1;
       return promise;
     }, 0);
@@ -19,14 +19,14 @@ describe('a coalesced read', () => {
 
   it('is cached for a while, then repeated', async () => {
     let looks = 0;
-    const ask = coalesce(async () => ++looks, 30);
+    const ask = shareRead(async () => ++looks, 30);
     expect([await ask(), await ask()]).to.deep.equal([1, 1]);
     await until(async () => (await ask()) === 2, 'somebody looks again');
   });
 
   it('fails for all its callers, and is then repeated', async () => {
     let looks = 0;
-    const ask = coalesce(async () => {
+    const ask = shareRead(async () => {
       looks += 1;
       if (looks === 1) throw new Error('nothing to see');
       return looks;

@@ -59,7 +59,7 @@ export function EndpointView({ id }: { readonly id: string }) {
                   { title: 'Event', cell: ({ eventId, type }) => <ShortId id={eventId} text={type} /> },
                 ]}
               />
-              <Pager next={page.nextPageToken} />
+              <Pager next={page.nextPageToken} isOutdated={live.isOutdated} />
             </div>
           </Section>
         </>

@@ -6,7 +6,7 @@ import { openHubDatabase } from '../../../../core/hub/database.ts';
 import { parseId } from '../../../../core/ids.ts';
 import { createKeySecrets } from '../../../../core/license/keys/open-key-secrets.ts';
 import { createFulfill } from '../../../../core/order/fulfillment/fulfill.ts';
-import { takeBack } from '../../../../core/order/refunds/take-back.ts';
+import { takeBack } from '../../../../core/order/refunds/take-back-orders.ts';
 import { createPaymentMetrics } from '../../../../core/payment/metrics.ts';
 import { createSettle } from '../../../../core/payment/settlement/settle.ts';
 import type { Database } from '../../../../core/storage/database.ts';

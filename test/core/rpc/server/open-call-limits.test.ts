@@ -5,8 +5,8 @@ import { expect } from 'chai';
 import { callerKey } from '../../../../core/access/caller.ts';
 import { createHealthService } from '../../../../core/rpc/endpoints/health.ts';
 import { createReflectionServices } from '../../../../core/rpc/endpoints/reflection.ts';
-import { PUBLIC_CALLS, STREAMS } from '../../../../core/rpc/server/call-limits.ts';
 import { listen, urlOf } from '../../../../core/rpc/server/listener.ts';
+import { PUBLIC_CALLS, STREAMS } from '../../../../core/rpc/server/open-call-limits.ts';
 import { createRpcListener } from '../../../../core/rpc/server/server.ts';
 import { serve } from '../../../../core/service-implementation.ts';
 import {

@@ -9,7 +9,7 @@ export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** For `catch`: undefined if a file does not exist. @throws any other error */
+/** Handles an error of a file: returns undefined if the file does not exist. @throws any other error */
 export function undefinedIfMissing(error: unknown): undefined {
   if (codeOf(error) !== 'ENOENT') throw error;
 }

@@ -3,7 +3,7 @@
 import { Code, ConnectError, type ContextValues } from '@connectrpc/connect';
 import type { Clock } from '../clock.ts';
 import { type Caller, type Peer, type PeerCertificate, peerKey } from './caller.ts';
-import type { LimitFailures } from './failed-attempts.ts';
+import type { LimitFailedAttempts } from './failed-attempts.ts';
 import type { FindCaller } from './find-caller.ts';
 
 /** @throws ConnectError Unauthenticated, or ResourceExhausted after too many failed attempts. */
@@ -13,15 +13,20 @@ export type AuthenticateOptions = {
   readonly findCaller: FindCaller;
   readonly clock: Clock;
   /** Undefined: attempts are not limited. */
-  readonly limitFailures?: LimitFailures | undefined;
+  readonly limitFailedAttempts?: LimitFailedAttempts | undefined;
 };
 
-export function createAuthenticate({ findCaller, clock, limitFailures }: AuthenticateOptions): Authenticate {
+export function createAuthenticate({
+  findCaller,
+  clock,
+  limitFailedAttempts,
+}: AuthenticateOptions): Authenticate {
   const attempt = (
     { address }: Peer,
     credential: string,
     find: () => Promise<Caller | undefined>,
-  ): Promise<Caller | undefined> => (limitFailures ? limitFailures(address, credential, find) : find());
+  ): Promise<Caller | undefined> =>
+    limitFailedAttempts ? limitFailedAttempts(address, credential, find) : find();
 
   const byToken = async (peer: Peer, authorization: string): Promise<Caller> => {
     const token = /^Bearer +([\x21-\x7e]+)$/i.exec(authorization)?.[1];

@@ -19,13 +19,13 @@ type Remaining = { readonly remainingPoints: number; readonly msBeforeNext: numb
  *
  * @throws ConnectError ResourceExhausted, with Retry-After, if the address has no attempts left
  */
-export type LimitFailures = <T>(
+export type LimitFailedAttempts = <T>(
   address: string,
   credential: string,
   find: () => Promise<T | undefined>,
 ) => Promise<T | undefined>;
 
-export type LimitFailuresOptions = {
+export type FailedAttemptLimitOptions = {
   readonly limiter: AttemptLimiter;
   readonly onError: (error: unknown) => void;
   /** Called for each attempt that is refused without looking up the credential. */
@@ -38,7 +38,11 @@ export type LimitFailuresOptions = {
  */
 const MAX_REMEMBERED = 10_000;
 
-export function createLimitFailures({ limiter, onError, onRefusal }: LimitFailuresOptions): LimitFailures {
+export function createFailedAttemptLimit({
+  limiter,
+  onError,
+  onRefusal,
+}: FailedAttemptLimitOptions): LimitFailedAttempts {
   const valid = new Set<string>();
   const remember = (hash: string): void => {
     valid.delete(hash);

@@ -16,7 +16,7 @@ import {
   createAuthorizeInterceptor,
   mayCall,
 } from '../access/authorize.ts';
-import { type AttemptLimiter, createLimitFailures } from '../access/failed-attempts.ts';
+import { type AttemptLimiter, createFailedAttemptLimit } from '../access/failed-attempts.ts';
 import { createFindCaller } from '../access/find-caller.ts';
 import { createLastUsed } from '../access/last-used.ts';
 import { createMetricsAuth } from '../access/metrics-auth.ts';
@@ -134,9 +134,9 @@ function wireAuthentication(
   return createAuthenticate({
     findCaller: createFindCaller({ pool: db.pool, clock, lastUsed }),
     clock,
-    limitFailures:
+    limitFailedAttempts:
       attemptLimiter &&
-      createLimitFailures({
+      createFailedAttemptLimit({
         limiter: attemptLimiter,
         onError: (err) => logger.warn({ err }, 'cannot count failed attempts'),
         onRefusal,

@@ -327,8 +327,9 @@ export function callbackStateFromProto(state: CallbackState): CallbackStateName 
   return nameOf(CALLBACK_STATES, state);
 }
 
-/** Reads the start and the end of a period, in this order, by the names of their fields. */
-export function readPeriod(fields: Readonly<Record<string, Timestamp | undefined>>): Period {
-  const [from, to] = Object.entries(fields).map(([field, time]) => time && readTimestamp(field, time));
-  return { from, to };
+/** A field of a request: its name in JSON, and its value. */
+type TimeField = readonly [string, Timestamp | undefined];
+
+export function readPeriod([from, fromTime]: TimeField, [to, toTime]: TimeField): Period {
+  return { from: fromTime && readTimestamp(from, fromTime), to: toTime && readTimestamp(to, toTime) };
 }

@@ -10,7 +10,7 @@ import type { Sealer } from '../storage/secrets/sealing.ts';
 import type { Sales } from './order-interface.ts';
 import type { RetryDelay } from './retry-delay.ts';
 import type { GatewayAddress } from './sessions/callback-url.ts';
-import type { Shared } from './shared-dependencies.ts';
+import type { PaymentDependencies } from './shared-dependencies.ts';
 import type { SweepSchedule } from './verification/sweep-schedule.ts';
 
 export type PaymentConfig = {
@@ -45,7 +45,7 @@ export type PaymentModuleOptions = {
 };
 
 export type PaymentContext = PaymentModuleOptions & {
-  readonly shared: Shared & RetryDelay;
+  readonly shared: PaymentDependencies & RetryDelay;
   /** Closes what the parts open, in reverse order. */
   readonly undo: AsyncDisposableStack;
   /** Milliseconds that a verification lease lasts. */

@@ -31,7 +31,7 @@ import { checkAmount } from './sessions/charge-amount.ts';
 import { createSessions } from './sessions/list-sessions.ts';
 import { type ShowSessions, showSession } from './sessions/session-messages.ts';
 import { createReleaseSession, type ReleaseOptions } from './settlement/release-session.ts';
-import type { AdminShared } from './shared-dependencies.ts';
+import type { AdminDependencies } from './shared-dependencies.ts';
 import type { Providers } from './slots/provider-connections.ts';
 import { createReencryptSecrets, type ReencryptOptions } from './slots/reseal-credentials.ts';
 import { createSlots } from './slots/slot-admin.ts';
@@ -39,7 +39,7 @@ import { createTestSlot } from './slots/test-connection.ts';
 import { listUsage } from './usage/list-usage.ts';
 import { summarizeUsage } from './usage/sum-by-day.ts';
 
-export type PaymentAdminServiceOptions = AdminShared &
+export type PaymentAdminServiceOptions = AdminDependencies &
   Omit<ReplayOptions, 'callbacks'> &
   ReleaseOptions &
   ReencryptOptions & { readonly providers: Providers; readonly showSessions: ShowSessions };
@@ -122,16 +122,18 @@ export function createPaymentAdminService(
     },
 
     async backtestFeeRule({ rule, from, to }, context) {
-      const period = readPeriod({ from, to });
+      const period = readPeriod(['from', from], ['to', to]);
       return backtestFees(feeRuleFromProto(rule), period, isLimited(context));
     },
 
     async fitFeeRule({ rule, from, to }) {
-      return { fits: await fitFeeRule(feeRuleFromProto(rule), readPeriod({ from, to })) };
+      return { fits: await fitFeeRule(feeRuleFromProto(rule), readPeriod(['from', from], ['to', to])) };
     },
 
     async auditFees({ slot, settledFrom, settledTo }) {
-      return { drifts: await auditFees(db, slot, readPeriod({ settledFrom, settledTo })) };
+      return {
+        drifts: await auditFees(db, slot, readPeriod(['settledFrom', settledFrom], ['settledTo', settledTo])),
+      };
     },
 
     async listCallbacks(request) {
@@ -173,13 +175,19 @@ export function createPaymentAdminService(
 
     async listUsageLogs(request) {
       const { slot, settledFrom, settledTo } = request;
-      const filter = { slot, ...readPeriod({ settledFrom, settledTo }) };
+      const filter = { slot, ...readPeriod(['settledFrom', settledFrom], ['settledTo', settledTo]) };
       const { items, nextPageToken } = await listUsage(db, filter, request);
       return { usageLogs: items.map(usageLogToProto), nextPageToken };
     },
 
     async summarizeUsage({ slot, settledFrom, settledTo }) {
-      return { days: await summarizeUsage(db, slot, readPeriod({ settledFrom, settledTo })) };
+      return {
+        days: await summarizeUsage(
+          db,
+          slot,
+          readPeriod(['settledFrom', settledFrom], ['settledTo', settledTo]),
+        ),
+      };
     },
 
     async reencryptSecrets(_request, context) {

@@ -81,7 +81,7 @@ export function createPaymentService(options: PaymentServiceOptions): ServiceImp
         slot,
         status: chargeStatusFromProto(status),
         orderReference,
-        created: readPeriod({ createdFrom, createdTo }),
+        created: readPeriod(['createdFrom', createdFrom], ['createdTo', createdTo]),
         held,
       };
       const { items, nextPageToken } = await sessions.list(filter, request);

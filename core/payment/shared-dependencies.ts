@@ -7,16 +7,16 @@ import type { Sealer } from '../storage/secrets/sealing.ts';
 import type { PaymentMetrics } from './metrics.ts';
 import type { PaymentDriver } from './providers/driver.ts';
 
-/** What processes payments. */
-export type Shared = {
+/** For the code that processes payments. */
+export type PaymentDependencies = {
   readonly pool: Pool;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: PaymentMetrics;
 };
 
-/** What operators administer payments with. */
-export type AdminShared = {
+/** For the code that operators use. */
+export type AdminDependencies = {
   readonly db: Database;
   readonly sealer: Sealer;
   readonly clock: Clock;

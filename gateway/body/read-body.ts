@@ -14,11 +14,11 @@ export type BodyLimits = {
   timeoutMs: number;
 };
 
-/** A body to read. `invite` is called after its headers are checked, before it is read. */
+/** `sendContinue` is called once the headers are accepted, before the body is read. */
 export type IncomingBody = {
   readonly req: IncomingMessage;
   readonly limits: BodyLimits;
-  readonly invite: () => void;
+  readonly sendContinue: () => void;
 };
 
 /** The client disconnected before its request was complete, so no response is sent. */
@@ -93,11 +93,11 @@ function checkContentEncoding(header: string | undefined): void {
   throw new Problem('unsupported_media_type', 'Send the body without a Content-Encoding.');
 }
 
-async function readBytes({ req, limits, invite }: IncomingBody, contentType: string): Promise<Buffer> {
+async function readBytes({ req, limits, sendContinue }: IncomingBody, contentType: string): Promise<Buffer> {
   checkContentType(req.headers['content-type'], contentType);
   checkContentEncoding(req.headers['content-encoding']);
   if (Number(req.headers['content-length'] ?? 0) > limits.maxBytes) throw tooLarge(limits.maxBytes);
-  invite();
+  sendContinue();
   return await collect(req, limits);
 }
 

@@ -124,10 +124,10 @@ export function createRequestListener(
   }
 
   function readBody<T>({ req, res }: Exchange, read: (body: IncomingBody) => Promise<T>): Promise<T> {
-    const invite = (): void => {
+    const sendContinue = (): void => {
       if (req.headers.expect?.toLowerCase() === '100-continue') res.writeContinue();
     };
-    return read({ req, limits: bodyLimits, invite });
+    return read({ req, limits: bodyLimits, sendContinue });
   }
 }
 

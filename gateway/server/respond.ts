@@ -90,7 +90,7 @@ function reasonOf(problem: Problem | undefined): string | undefined {
   return problem?.cause instanceof Error ? problem.cause.message : problem?.message;
 }
 
-/** Sends a response with its length. `lingers`: ends it only after the rest of the request. */
+/** Sends a response with its length. `lingers`: end it only once the rest of the request has arrived. */
 function sendResponse(exchange: Exchange, response: RouteResponse, closes: boolean, lingers: boolean): void {
   const { res, requestId } = exchange;
   const headers = [

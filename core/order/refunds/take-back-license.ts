@@ -38,9 +38,9 @@ export async function takeLicense(client: PoolClient, refund: LicenseRefund): Pr
       return keep(license);
     case 'suspend':
       if (license.state.revoked) return keep(license, 'had been revoked before');
-      return end(client, refund, suspended(reason), 'suspended');
+      return suspendOrRevoke(client, refund, suspended(reason), 'suspended');
     case 'revoke':
-      return end(client, refund, revoked(reason), 'revoked');
+      return suspendOrRevoke(client, refund, revoked(reason), 'revoked');
     case 'undo':
       return undo(client, refund);
   }
@@ -54,7 +54,7 @@ function keep({ id }: LockedLicense, problem?: string): LicenseResult {
 }
 
 /** Suspends or revokes a license. */
-async function end(
+async function suspendOrRevoke(
   client: PoolClient,
   { license, actor, at: now }: LicenseRefund,
   decide: DecideState,

@@ -12,7 +12,7 @@ import {
 } from '../entities.ts';
 import { findSession } from '../sessions/list-sessions.ts';
 import { type TracedCallback, traceCallbacks } from '../settlement/status-history.ts';
-import type { AdminShared } from '../shared-dependencies.ts';
+import type { AdminDependencies } from '../shared-dependencies.ts';
 
 export type CallbackFilter = {
   readonly state: CallbackStateName | undefined;
@@ -23,7 +23,7 @@ export type CallbackFilter = {
 /** The latest verifications of a callback that are shown. */
 const MAX_VERIFICATIONS = 200;
 
-export function createCallbacks({ db, driverOf }: Pick<AdminShared, 'db' | 'driverOf'>) {
+export function createCallbacks({ db, driverOf }: Pick<AdminDependencies, 'db' | 'driverOf'>) {
   const trace = async (callback: Callback): Promise<TracedCallback> => {
     const [traced] = await traceCallbacks(db.pool, [callback]);
     return traced ?? { callback, replayedAt: [], sessionStatus: undefined };

@@ -18,7 +18,7 @@ import type { CallbackClaim } from '../providers/driver.ts';
 import { mayBePaid } from '../providers/registry.ts';
 import type { FindSession } from '../sessions/look-up-sessions.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
-import type { Shared } from '../shared-dependencies.ts';
+import type { PaymentDependencies } from '../shared-dependencies.ts';
 import { countVerification, VERIFICATION_ALLOWED } from '../verification/rate-limit.ts';
 import { resolveSession } from './find-session-of-callback.ts';
 import type { ReceivedCallback } from './journaled-callbacks.ts';
@@ -75,7 +75,9 @@ function otherPaymentOf(
 /** One batch at a time: in a flood, two would wait for the same session's row. */
 const BATCHES = { maxSize: 512, maxInFlight: 1 };
 
-export type CountOptions = Pick<Shared, 'pool' | 'clock' | 'logger'> & { readonly findSession: FindSession };
+export type CountOptions = Pick<PaymentDependencies, 'pool' | 'clock' | 'logger'> & {
+  readonly findSession: FindSession;
+};
 
 export function createCountCallback({ pool, clock, logger, findSession }: CountOptions): CountCallback {
   const count = createBatcher<CountedCallback, boolean>({

@@ -2,10 +2,10 @@
 import type { Pool } from 'pg';
 import type { Task } from '../../../lib/metrics/tasks.ts';
 import { repeatTask } from '../../repeated-task.ts';
-import type { Shared } from '../shared-dependencies.ts';
+import type { PaymentDependencies } from '../shared-dependencies.ts';
 import type { Jobs } from './job-queue.ts';
 
-export type StrayOptions = Pick<Shared, 'pool' | 'clock' | 'logger'> & {
+export type StrayOptions = Pick<PaymentDependencies, 'pool' | 'clock' | 'logger'> & {
   readonly jobs: Pick<Jobs, 'enqueue'>;
   readonly task: Task;
   /** Milliseconds after which an inline attempt is taken to have failed. */

@@ -12,7 +12,7 @@ import { parseJournaledClaim } from '../providers/registry.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import type { Outcome } from '../settlement/finding.ts';
 import { type FinishedCallback, finishing } from '../settlement/write-settlement.ts';
-import type { Shared } from '../shared-dependencies.ts';
+import type { PaymentDependencies } from '../shared-dependencies.ts';
 import type { TakenVerificationLease } from '../verification/lease.ts';
 
 export type ReceivedCallback = {
@@ -126,7 +126,7 @@ export async function finishCallbacks(
   return rows;
 }
 
-/** Gives up callbacks of a session that waited for too long. */
+/** Gives up these callbacks of a session, which have waited too long. */
 export async function giveUpCallbacks(
   { pool, clock, metrics }: GiveUpOptions,
   sessionId: string,
@@ -138,4 +138,6 @@ export async function giveUpCallbacks(
   for (const { gateway } of callbacks) metrics.finished(gateway, 'dead', 1);
 }
 
-type GiveUpOptions = Pick<Shared, 'pool' | 'clock'> & { readonly metrics: Pick<PaymentMetrics, 'finished'> };
+type GiveUpOptions = Pick<PaymentDependencies, 'pool' | 'clock'> & {
+  readonly metrics: Pick<PaymentMetrics, 'finished'>;
+};

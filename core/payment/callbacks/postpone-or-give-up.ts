@@ -5,7 +5,7 @@
 import { formatId } from '../../ids.ts';
 import { GIVE_UP_AFTER_MS, type RetryDelay, retryDelay } from '../retry-delay.ts';
 import { readSession } from '../sessions/read-sessions.ts';
-import type { Shared } from '../shared-dependencies.ts';
+import type { PaymentDependencies } from '../shared-dependencies.ts';
 import { advanceCheck } from '../verification/sweep-schedule.ts';
 import { giveUpCallbacks } from './journaled-callbacks.ts';
 
@@ -48,7 +48,7 @@ export const MAX_WAITING_CALLBACKS = 256;
 
 const JOINED = 'one of too many callbacks of the session: the verification for the older ones covers it';
 
-export function createWaitingCallbacks(options: Shared & RetryDelay): WaitingCallbacks {
+export function createWaitingCallbacks(options: PaymentDependencies & RetryDelay): WaitingCallbacks {
   const { pool, metrics, clock, logger } = options;
   const waitedMs = ({ triedSince }: WaitingCallback): number =>
     triedSince === undefined ? 0 : clock().getTime() - triedSince.getTime();

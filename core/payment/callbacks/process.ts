@@ -12,14 +12,14 @@ import type { StoredSession } from '../sessions/read-sessions.ts';
 import { isContested } from '../settlement/decide.ts';
 import { type Outcome, PAID_BEFORE } from '../settlement/finding.ts';
 import type { Settle } from '../settlement/settle.ts';
-import type { Shared } from '../shared-dependencies.ts';
+import type { PaymentDependencies } from '../shared-dependencies.ts';
 import type { VerifySession } from '../verification/verification-request.ts';
 import { type Resolution, resolveSession } from './find-session-of-callback.ts';
 import { agrees } from './journal.ts';
 import { HUB_FAILED, type JournaledCallback, type JournaledCallbacks } from './journaled-callbacks.ts';
 import type { WaitingCallback, WaitingCallbacks } from './postpone-or-give-up.ts';
 
-export type ProcessOptions = Pick<Shared, 'clock' | 'metrics'> & {
+export type ProcessOptions = Pick<PaymentDependencies, 'clock' | 'metrics'> & {
   readonly findSession: FindSession;
   readonly journaled: JournaledCallbacks;
   readonly verifySession: VerifySession;

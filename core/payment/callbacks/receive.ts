@@ -7,7 +7,7 @@ import { CallbackMalformed, type PaymentDriver } from '../providers/driver.ts';
 import { driverOf, keptFields, mayBePaid, parseClaim, SLOT_FIELD } from '../providers/registry.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import { withSessionId } from '../sessions/return-url.ts';
-import type { Shared } from '../shared-dependencies.ts';
+import type { PaymentDependencies } from '../shared-dependencies.ts';
 import type { Journal, JournalResult } from './journal.ts';
 import type { JournaledCallback } from './journaled-callbacks.ts';
 import type { OpenSigned } from './open-signed.ts';
@@ -30,7 +30,7 @@ export type CallbackResponse = PaymentDriver['callback']['acknowledgement'] & {
   readonly orderSessionId?: string;
 };
 
-export type ReceiveOptions = Pick<Shared, 'metrics' | 'logger'> & {
+export type ReceiveOptions = Pick<PaymentDependencies, 'metrics' | 'logger'> & {
   readonly journal: Pick<Journal, 'append'>;
   readonly process: Pick<ProcessCallback, 'inline'>;
   readonly openSigned: OpenSigned;

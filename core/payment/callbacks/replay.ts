@@ -4,12 +4,12 @@ import { recordChangeNow } from '../../audit/record.ts';
 import { parseId } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import type { TracedCallback } from '../settlement/status-history.ts';
-import type { Shared } from '../shared-dependencies.ts';
+import type { PaymentDependencies } from '../shared-dependencies.ts';
 import type { createCallbacks } from './callback-admin.ts';
 import type { Jobs } from './job-queue.ts';
 import type { ProcessCallback } from './process.ts';
 
-export type ReplayOptions = Pick<Shared, 'pool' | 'clock'> & {
+export type ReplayOptions = Pick<PaymentDependencies, 'pool' | 'clock'> & {
   readonly callbacks: Pick<ReturnType<typeof createCallbacks>, 'get'>;
   readonly jobs: Pick<Jobs, 'requeue'>;
   readonly process: Pick<ProcessCallback, 'byId'>;

@@ -6,7 +6,7 @@ import { HubError } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
 import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
 import { type DuplicatePayment, DuplicatePaymentSchema } from '../entities.ts';
-import type { AdminShared } from '../shared-dependencies.ts';
+import type { AdminDependencies } from '../shared-dependencies.ts';
 import { findSlot } from '../slots/slot-admin.ts';
 
 export type DuplicateFilter = {
@@ -15,7 +15,7 @@ export type DuplicateFilter = {
   readonly includeResolved: boolean;
 };
 
-export function createDuplicates({ db, clock }: Pick<AdminShared, 'db' | 'clock'>) {
+export function createDuplicates({ db, clock }: Pick<AdminDependencies, 'db' | 'clock'>) {
   return {
     /**
      * Newest first (duplicate_payment_open_idx, duplicate_payment_slot_idx).

@@ -14,7 +14,7 @@ import {
 } from '../providers/driver.ts';
 import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
 import { recordSteps, SETTLEMENT } from '../settlement/write-settlement.ts';
-import type { Shared } from '../shared-dependencies.ts';
+import type { PaymentDependencies } from '../shared-dependencies.ts';
 import type { ProviderConcurrency, Providers } from '../slots/provider-connections.ts';
 import { isFenced, type VerificationLease, type VerificationLeases } from '../verification/lease.ts';
 import { endLease } from '../verification/take-and-end-lease.ts';
@@ -30,7 +30,7 @@ export type DuplicateCheck =
 
 export type FindDuplicates = (sessionId: string, waitMs?: number) => Promise<DuplicateCheck>;
 
-export type FindDuplicatesOptions = Shared & {
+export type FindDuplicatesOptions = PaymentDependencies & {
   readonly leases: VerificationLeases;
   readonly concurrency: ProviderConcurrency;
   readonly providers: Providers;

@@ -2,7 +2,7 @@
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import { finishCallbacks } from '../callbacks/journaled-callbacks.ts';
 import type { Outcome } from '../settlement/finding.ts';
-import type { Shared } from '../shared-dependencies.ts';
+import type { PaymentDependencies } from '../shared-dependencies.ts';
 import { isUnknownCheckout, setOtherPayment, storeCheckouts } from './mark-for-check.ts';
 
 /** If the session is paid, the sweep checks the other checkout, unless that belongs to another session. */
@@ -15,7 +15,7 @@ export type FinishOtherCheckout = (
 export function createFinishOtherCheckout({
   pool,
   clock,
-}: Pick<Shared, 'pool' | 'clock'>): FinishOtherCheckout {
+}: Pick<PaymentDependencies, 'pool' | 'clock'>): FinishOtherCheckout {
   return async ({ id, gateway }, providerPaymentId, outcome) => {
     const at = clock();
     // One transaction, so that a crash loses neither the mark nor the payment id.

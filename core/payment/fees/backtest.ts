@@ -1,7 +1,7 @@
 // Computes what a new fee rule would have charged for the payments of a past period.
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { FeeRuleSchema } from '../entities.ts';
-import type { AdminShared } from '../shared-dependencies.ts';
+import type { AdminDependencies } from '../shared-dependencies.ts';
 import type { Period } from '../usage/query-sums.ts';
 import { type FeeBacktest, type Part, sumParts } from './backtest-sums.ts';
 import { checkPeriod, checkTerms, type FeeTerms } from './check-fee-terms.ts';
@@ -16,7 +16,7 @@ export type FeeBacktests = { readonly currencies: FeeBacktest[]; readonly ruleIs
  * payments count, because their fees were charged. A payment that stands again after its reversal counts
  * once, as it was charged.
  */
-export function createFeeBacktest({ db, driverOf }: Pick<AdminShared, 'db' | 'driverOf'>) {
+export function createFeeBacktest({ db, driverOf }: Pick<AdminDependencies, 'db' | 'driverOf'>) {
   /**
    * @param isLimited Whether the caller has a limited token, which would add the rule.
    * @throws HubError `fee_rule_invalid`, `gateway_unknown`, `slot_unknown`

@@ -2,7 +2,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { FeeFitSchema } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { formulaToProto } from '../messages.ts';
-import type { AdminShared } from '../shared-dependencies.ts';
+import type { AdminDependencies } from '../shared-dependencies.ts';
 import { type Period, querySums } from '../usage/query-sums.ts';
 import { checkPeriod, checkTerms, type FeeTerms } from './check-fee-terms.ts';
 import { type FeeObservation, fitFee } from './fit-formula.ts';
@@ -16,7 +16,7 @@ export type FitFeeRule = (terms: FeeTerms, period: Period) => Promise<FeeFit[]>;
 const MAX_OBSERVATIONS = 5_000;
 
 /** Uses the name and the scope of `terms`, and ignores its rates. */
-export function createFitFeeRule({ db, driverOf }: Pick<AdminShared, 'db' | 'driverOf'>): FitFeeRule {
+export function createFitFeeRule({ db, driverOf }: Pick<AdminDependencies, 'db' | 'driverOf'>): FitFeeRule {
   /** @throws HubError `fee_rule_invalid`, `gateway_unknown`, `slot_unknown` */
   return async (terms, period) => {
     const { from, to } = checkPeriod(period);

@@ -5,7 +5,7 @@ import { recordChange } from '../../audit/record.ts';
 import { HubError } from '../../errors.ts';
 import { formatId, newUuid, parseId } from '../../ids.ts';
 import { type FeeRule, FeeRuleSchema } from '../entities.ts';
-import type { AdminShared } from '../shared-dependencies.ts';
+import type { AdminDependencies } from '../shared-dependencies.ts';
 import { findSlot } from '../slots/slot-admin.ts';
 import { checkTerms, type FeeTerms, feeRuleInvalid } from './check-fee-terms.ts';
 import { type FeeRuleFacts, type FeeRuleStateName, matchRules, stateOf, typicalOf } from './rules.ts';
@@ -24,7 +24,7 @@ const MAX_RULES = 500;
 const MAX_ENDED_LISTED = 1_000;
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
-export function createFeeRules({ db, clock, driverOf }: Omit<AdminShared, 'sealer'>) {
+export function createFeeRules({ db, clock, driverOf }: Omit<AdminDependencies, 'sealer'>) {
   return {
     /**
      * Adds a rule, or the next version of the one with the same name, gateway, slot and currency. An

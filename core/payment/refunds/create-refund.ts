@@ -12,7 +12,7 @@ import { driverOf } from '../providers/registry.ts';
 import { findSame } from '../sessions/insert-session.ts';
 import { sessionUnknown } from '../sessions/look-up-sessions.ts';
 import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
-import type { Shared } from '../shared-dependencies.ts';
+import type { PaymentDependencies } from '../shared-dependencies.ts';
 import { sumPendingRefunds } from './read-refunds.ts';
 import type { SyncRefunds } from './sync-refunds.ts';
 
@@ -25,7 +25,7 @@ export type RefundParameters = {
   readonly idempotencyKey: string | undefined;
 };
 
-export type CreateRefundOptions = Pick<Shared, 'pool' | 'clock' | 'logger'> & {
+export type CreateRefundOptions = Pick<PaymentDependencies, 'pool' | 'clock' | 'logger'> & {
   readonly syncRefunds: Pick<SyncRefunds, 'request'>;
   /** Milliseconds to wait for the verification lease. */
   readonly busyWaitMs: number;

@@ -11,11 +11,11 @@ import type { Fulfillment, Sales } from '../order-interface.ts';
 import { type RetryDelay, retryDelay } from '../retry-delay.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import { logUsages, refundEntry, SETTLEMENT } from '../settlement/write-settlement.ts';
-import type { Shared } from '../shared-dependencies.ts';
+import type { PaymentDependencies } from '../shared-dependencies.ts';
 import type { RefundUpdate } from './match-refunds.ts';
 import { insertRefunds, type RecordedRefund, setRefunded, updateRefunds } from './refund-statements.ts';
 
-export type RecordOptions = Pick<Shared, 'metrics'> &
+export type RecordOptions = Pick<PaymentDependencies, 'metrics'> &
   RetryDelay & { readonly sales: Pick<Sales, 'takeBack' | 'reviewPartialRefund'> };
 
 /** Records the updates of one session, which the transaction has locked. */

@@ -7,7 +7,7 @@ import { parseId } from '../../ids.ts';
 import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
 import { type Refund, RefundSchema, type RefundStateName } from '../entities.ts';
 import { findSession } from '../sessions/list-sessions.ts';
-import type { AdminShared } from '../shared-dependencies.ts';
+import type { AdminDependencies } from '../shared-dependencies.ts';
 import { findSlot } from '../slots/slot-admin.ts';
 
 export type RefundFilter = {
@@ -18,7 +18,7 @@ export type RefundFilter = {
   readonly needsReview: boolean;
 };
 
-export function createRefunds({ db, clock }: Pick<AdminShared, 'db' | 'clock'>) {
+export function createRefunds({ db, clock }: Pick<AdminDependencies, 'db' | 'clock'>) {
   return {
     /** @throws HubError `refund_unknown` */
     async get(refundId: string): Promise<Refund> {

@@ -4,10 +4,10 @@ import { inTransaction } from '../../storage/sql/transaction.ts';
 import { giveUpCallbacks } from '../callbacks/journaled-callbacks.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import { GIVE_UP_AFTER_MS, type RetryDelay, retryDelay } from '../retry-delay.ts';
-import type { Shared } from '../shared-dependencies.ts';
+import type { PaymentDependencies } from '../shared-dependencies.ts';
 import { countVerification } from '../verification/rate-limit.ts';
 
-export type RefundCallbackOptions = Pick<Shared, 'pool' | 'clock'> &
+export type RefundCallbackOptions = Pick<PaymentDependencies, 'pool' | 'clock'> &
   RetryDelay & { readonly metrics: Pick<PaymentMetrics, 'finished'> };
 
 export type RefundCallbacks = {

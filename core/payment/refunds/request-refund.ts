@@ -15,14 +15,14 @@ import {
 } from '../providers/driver.ts';
 import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
 import { recordSteps } from '../settlement/write-settlement.ts';
-import type { Shared } from '../shared-dependencies.ts';
+import type { PaymentDependencies } from '../shared-dependencies.ts';
 import type { ProviderConcurrency } from '../slots/provider-connections.ts';
 import { isFenced, type VerificationLease } from '../verification/lease.ts';
 import { type RefundUpdate, updateOf } from './match-refunds.ts';
 import { readSessionRefunds, type StoredRefund } from './read-refunds.ts';
 import { type RecordOptions, recordRefunds } from './record-refunds.ts';
 
-export type RequestOptions = Shared &
+export type RequestOptions = PaymentDependencies &
   RecordOptions & {
     readonly concurrency: ProviderConcurrency;
     /** Milliseconds after which the hub checks a refund whose request it did not finish. */

@@ -6,7 +6,7 @@
 import { inTaskSpan } from '../../../lib/tracing/callback-spans.ts';
 import { formatId } from '../../ids.ts';
 import type { RetryDelay } from '../retry-delay.ts';
-import type { Shared } from '../shared-dependencies.ts';
+import type { PaymentDependencies } from '../shared-dependencies.ts';
 import { type SlotSweep, type SweepTiming, startSlotSweep } from '../verification/sweep-loop.ts';
 import type { VerifySession } from '../verification/verification-request.ts';
 import {
@@ -20,7 +20,7 @@ import {
 import type { RefundCallbacks } from './refund-callbacks.ts';
 import type { RefundSync, SyncRefunds } from './sync-refunds.ts';
 
-export type SweepRefundsOptions = Shared &
+export type SweepRefundsOptions = PaymentDependencies &
   RetryDelay &
   SweepTiming & {
     readonly syncRefunds: Pick<SyncRefunds, 'sync'>;

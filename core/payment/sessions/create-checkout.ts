@@ -12,12 +12,12 @@ import {
 import { canHaveCheckout } from '../settlement/decide.ts';
 import type { Settle } from '../settlement/settle.ts';
 import { recordSteps } from '../settlement/write-settlement.ts';
-import type { Shared } from '../shared-dependencies.ts';
+import type { PaymentDependencies } from '../shared-dependencies.ts';
 import type { Providers } from '../slots/provider-connections.ts';
 import type { VerificationLease } from '../verification/lease.ts';
 import { nextCheck, type SweepSchedule } from '../verification/sweep-schedule.ts';
 
-export type CheckoutOptions = Pick<Shared, 'pool' | 'clock' | 'metrics'> & {
+export type CheckoutOptions = Pick<PaymentDependencies, 'pool' | 'clock' | 'metrics'> & {
   readonly providers: Providers;
   readonly schedule: SweepSchedule;
   readonly settle: Settle;

@@ -6,14 +6,14 @@ import type { Quote, Sales } from '../order-interface.ts';
 import type { CatalogSale, VerificationStep } from '../providers/driver.ts';
 import { driverOf, SLOT_FIELD } from '../providers/registry.ts';
 import { recordSteps, SETTLEMENT } from '../settlement/write-settlement.ts';
-import type { Shared } from '../shared-dependencies.ts';
+import type { PaymentDependencies } from '../shared-dependencies.ts';
 import type { ProviderConcurrency, Providers } from '../slots/provider-connections.ts';
 import { nextCheck, type SweepSchedule } from '../verification/sweep-schedule.ts';
 import { readSessionSlot, type SessionSlot } from './find-slot.ts';
 import { insertSession } from './insert-session.ts';
 import type { FindSession } from './look-up-sessions.ts';
 
-export type CreateFromSaleOptions = Pick<Shared, 'pool' | 'clock' | 'metrics'> & {
+export type CreateFromSaleOptions = Pick<PaymentDependencies, 'pool' | 'clock' | 'metrics'> & {
   readonly providers: Providers;
   readonly concurrency: Pick<ProviderConcurrency, 'run'>;
   readonly sales: Pick<Sales, 'quoteCatalog'>;

@@ -2,6 +2,7 @@
 // watchers on every hub when the status of a session changes.
 import { EventEmitter, once } from 'node:events';
 import type { Client, Pool, PoolClient, QueryConfig } from 'pg';
+import { withDeadline } from '../../../lib/net/deadline.ts';
 import { dedicatedClient } from '../../storage/connection/client.ts';
 import { type DatabaseAddress, directAddress } from '../../storage/connection/database-address.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
@@ -204,8 +205,10 @@ export function createSessionEvents({ pool, address, onError }: SessionEventsOpt
     },
 
     async next(sessionId, signal) {
-      const polled = AbortSignal.timeout(canListen ? POLL_MS : POLL_WITHOUT_LISTEN_MS);
-      await once(changes, sessionId, { signal: AbortSignal.any([signal, polled]) }).catch(() => {});
+      const pollMs = canListen ? POLL_MS : POLL_WITHOUT_LISTEN_MS;
+      await withDeadline(pollMs, signal, (ending) => once(changes, sessionId, { signal: ending })).catch(
+        () => {},
+      );
     },
 
     async close() {

@@ -7,10 +7,10 @@ import { parseId } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import { sessionUnknown } from '../sessions/look-up-sessions.ts';
 import { lockSession } from '../sessions/read-sessions.ts';
-import type { Shared } from '../shared-dependencies.ts';
+import type { PaymentDependencies } from '../shared-dependencies.ts';
 import type { VerifySession } from '../verification/verification-request.ts';
 
-export type ReleaseOptions = Pick<Shared, 'pool' | 'clock' | 'logger'> & {
+export type ReleaseOptions = Pick<PaymentDependencies, 'pool' | 'clock' | 'logger'> & {
   readonly verifySession: VerifySession;
   /** Milliseconds to wait for the verification lease. */
   readonly busyWaitMs: number;

@@ -21,7 +21,7 @@ import type { Fulfillment, Sales } from '../order-interface.ts';
 import { ProviderUnavailable } from '../providers/driver.ts';
 import { sumPendingRefunds } from '../refunds/read-refunds.ts';
 import { lockSessions, type StoredSession } from '../sessions/read-sessions.ts';
-import type { Shared } from '../shared-dependencies.ts';
+import type { PaymentDependencies } from '../shared-dependencies.ts';
 import { type Fence, isFenced } from '../verification/lease.ts';
 import { type Decision, decide, type ProofState } from './decide.ts';
 import { type Finding, PAID_BEFORE, type PaidFinding, type Settlement } from './finding.ts';
@@ -41,7 +41,7 @@ import {
   usageEntry,
 } from './write-settlement.ts';
 
-export type SettleOptions = Shared &
+export type SettleOptions = PaymentDependencies &
   Pick<Sales, 'fulfill' | 'takeBack'> & {
     /** Called after the commit. */
     readonly onChange: (sessionId: string) => void;

@@ -21,7 +21,7 @@ import {
   type TokenCache,
   type VerificationStep,
 } from '../providers/driver.ts';
-import type { AdminShared } from '../shared-dependencies.ts';
+import type { AdminDependencies } from '../shared-dependencies.ts';
 import { createTokenCache } from './token-cache.ts';
 
 /** Opens a slot: its driver and its credentials. */
@@ -37,7 +37,7 @@ export type SlotAccess = Providers & {
   close(): Promise<void>;
 };
 
-export type SlotAccessOptions = Omit<AdminShared, 'db'> & {
+export type SlotAccessOptions = Omit<AdminDependencies, 'db'> & {
   readonly pool: Pool;
   /** The maximum of milliseconds for an exchange with a provider. Default: 30 000. */
   readonly timeoutMs?: number;

@@ -3,11 +3,11 @@ import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
 import { type Resealed, resealSecrets, type SealedColumn } from '../../storage/secrets/reseal.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
-import type { Shared } from '../shared-dependencies.ts';
+import type { PaymentDependencies } from '../shared-dependencies.ts';
 import { sealedFor } from './provider-connections.ts';
 import { tokenSealedFor } from './token-cache.ts';
 
-export type ReencryptOptions = Pick<Shared, 'pool' | 'clock'> & {
+export type ReencryptOptions = Pick<PaymentDependencies, 'pool' | 'clock'> & {
   readonly sealer: Sealer;
   /** The sealed columns of the other modules. */
   readonly otherSecrets: readonly SealedColumn[];

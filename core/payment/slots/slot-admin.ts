@@ -7,7 +7,7 @@ import { HubError } from '../../errors.ts';
 import { formatId, newUuid } from '../../ids.ts';
 import { isResourceName } from '../../resource-name.ts';
 import { type Environment, ProviderTokenSchema, type Slot, SlotSchema } from '../entities.ts';
-import type { AdminShared } from '../shared-dependencies.ts';
+import type { AdminDependencies } from '../shared-dependencies.ts';
 import { checkBaseUrl, checkCredentials, checkOptions, checkReturnOrigins } from './check-slot-settings.ts';
 import { type Credentials, sealCredentials, withDefaults } from './provider-connections.ts';
 
@@ -36,7 +36,7 @@ export type ChangedSlot = { readonly slot: Slot; readonly unchanged: boolean };
 const MAX_SLOTS = 1_000;
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
-export function createSlots({ db, sealer, clock, driverOf }: AdminShared) {
+export function createSlots({ db, sealer, clock, driverOf }: AdminDependencies) {
   /** Changes a slot under its lock. */
   const change = <T>(name: string, work: (em: EntityManager, slot: Slot) => Promise<T> | T): Promise<T> =>
     db.em().transactional(async (em) => {

@@ -16,13 +16,14 @@ const types: CustomTypesConfig = {
     id === INT8 || id === NUMERIC ? BigInt : pg.types.getTypeParser(id, format),
 };
 
-/** Not prepared, so that the planner sees which index applies to the values. */
+/** With a name, the statement is prepared. Without it, the planner sees which index fits the values. */
 export async function querySums<T extends QueryResultRow>(
   pool: Pool,
   text: string,
   values: unknown[],
+  name?: string,
 ): Promise<T[]> {
-  const { rows } = await pool.query<T>({ text, values, types });
+  const { rows } = await pool.query<T>({ text, values, types, ...(name && { name }) });
   return rows;
 }
 

@@ -19,7 +19,7 @@ const NEXT_VERIFICATION_AT = `case when c.callback_verifications + 1 >= ${AT_ONC
   now() + interval '1 millisecond' * least(${MAX_PAUSE_MS},
     ${FIRST_PAUSE_MS} * power(2, least(c.callback_verifications + 1 - ${AT_ONCE}, ${DOUBLINGS}))) end`;
 
-/** SQL assignments that count a verification of `charge_session c` if the condition, SQL too, is true. */
+/** SQL: assignments that count one verification of `charge_session c` where the SQL `condition` holds. */
 export function countVerification(condition = 'true'): string {
   return `callback_verifications = c.callback_verifications + (${condition})::int,
     verification_allowed_at = case when ${condition} then ${NEXT_VERIFICATION_AT}

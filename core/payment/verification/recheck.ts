@@ -8,10 +8,10 @@ import type { VerificationStep } from '../providers/driver.ts';
 import type { SyncRefunds } from '../refunds/sync-refunds.ts';
 import { sessionUnknown } from '../sessions/look-up-sessions.ts';
 import { readSession } from '../sessions/read-sessions.ts';
-import type { Shared } from '../shared-dependencies.ts';
+import type { PaymentDependencies } from '../shared-dependencies.ts';
 import type { VerifySession } from './verification-request.ts';
 
-export type RecheckOptions = Pick<Shared, 'pool' | 'clock'> & {
+export type RecheckOptions = Pick<PaymentDependencies, 'pool' | 'clock'> & {
   readonly verifySession: VerifySession;
   readonly syncRefunds: Pick<SyncRefunds, 'sync'>;
   readonly findDuplicates: FindDuplicates;

@@ -4,7 +4,7 @@
 // what has been due the longest comes first.
 import type { Task } from '../../../lib/metrics/tasks.ts';
 import { repeatWhenWoken } from '../../repeated-task.ts';
-import type { Shared } from '../shared-dependencies.ts';
+import type { PaymentDependencies } from '../shared-dependencies.ts';
 import type { Reservation } from './sweep-schedule.ts';
 
 export type SweepTiming = {
@@ -17,13 +17,13 @@ export type SweepTiming = {
   readonly reservationMs: number;
 };
 
-export type SlotSweepOptions<R> = Pick<Shared, 'clock' | 'logger'> &
+export type SlotSweepOptions<R> = Pick<PaymentDependencies, 'clock' | 'logger'> &
   SweepTiming & {
     /** They run in this order. */
     readonly reserve: readonly ((reservation: Reservation) => Promise<readonly R[]>)[];
     /** Never rejects. The signal aborts when the sweep stops. */
     readonly check: (reserved: R, stopping: AbortSignal) => Promise<void>;
-    /** Whether a place that becomes free in a full slot ends the pause: more of the slot may be due. */
+    /** Whether to look again at once when a full slot gets a free place: more of its sessions may be due. */
     readonly refillsAtOnce: boolean;
     readonly failureMessage: string;
   };

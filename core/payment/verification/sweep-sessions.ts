@@ -3,7 +3,7 @@
 import { inTaskSpan } from '../../../lib/tracing/callback-spans.ts';
 import { formatId } from '../../ids.ts';
 import type { SweepDuplicates } from '../duplicates/sweep-duplicates.ts';
-import type { Shared } from '../shared-dependencies.ts';
+import type { PaymentDependencies } from '../shared-dependencies.ts';
 import { type SlotSweep, type SweepTiming, startSlotSweep } from './sweep-loop.ts';
 import {
   EARLY_CHECK_MS,
@@ -18,7 +18,7 @@ import {
 } from './sweep-schedule.ts';
 import type { VerifyResult, VerifySession } from './verification-request.ts';
 
-export type SweepOptions = Shared &
+export type SweepOptions = PaymentDependencies &
   SweepTiming & {
     readonly verifySession: VerifySession;
     /** For paid sessions whose callbacks name another payment. */

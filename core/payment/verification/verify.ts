@@ -23,12 +23,12 @@ import { verdictOf } from '../settlement/decide.ts';
 import { type Finding, PAID_BEFORE } from '../settlement/finding.ts';
 import type { Settle } from '../settlement/settle.ts';
 import { recordSteps } from '../settlement/write-settlement.ts';
-import type { Shared } from '../shared-dependencies.ts';
+import type { PaymentDependencies } from '../shared-dependencies.ts';
 import type { ProviderConcurrency, Providers } from '../slots/provider-connections.ts';
 import type { VerificationLease, VerificationLeases } from './lease.ts';
 import type { VerifyRequest, VerifyResult, VerifySession } from './verification-request.ts';
 
-export type VerifyOptions = Pick<Shared, 'pool' | 'metrics'> & {
+export type VerifyOptions = Pick<PaymentDependencies, 'pool' | 'metrics'> & {
   readonly findSession: FindSession;
   readonly leases: VerificationLeases;
   readonly concurrency: ProviderConcurrency;

@@ -96,8 +96,19 @@ function fileAnswer(file: DescFile | undefined, what: string, sent: Set<DescFile
   }
   const unsent = withDependencies(file).filter((each) => each === file || !sent.has(each));
   for (const each of unsent) sent.add(each);
-  const fileDescriptorProto = unsent.map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));
-  return { case: 'fileDescriptorResponse', value: { fileDescriptorProto } };
+  return { case: 'fileDescriptorResponse', value: { fileDescriptorProto: unsent.map(bytesOf) } };
+}
+
+/** One stream can request a file many times. */
+const encoded = new WeakMap<DescFile, Uint8Array>();
+
+function bytesOf(file: DescFile): Uint8Array {
+  let bytes = encoded.get(file);
+  if (bytes === undefined) {
+    bytes = toBinary(FileDescriptorProtoSchema, file.proto);
+    encoded.set(file, bytes);
+  }
+  return bytes;
 }
 
 /** The file, then everything it imports, each once. */

@@ -118,7 +118,7 @@ export function combineWrites({ name, writes }: { name: string; writes: readonly
   return { name, text: `with ${parts.join(', ')} select`, values };
 }
 
-/** The values of some properties of all rows: for each property an array, as a parameter of `unnest`. */
+/** One array per property, over all rows, as parameters of `unnest`. Undefined becomes null. */
 export function columns<T, K extends keyof T>(rows: readonly T[], ...names: readonly K[]): T[K][][] {
   return names.map((name) => rows.map((row) => row[name]));
 }

@@ -2,18 +2,32 @@
 module.exports = {
   ...require('./.mocharc.cjs'),
   spec: [
-    // Hubs under load while a server fails, restarts or has little memory. The other faults are part of npm test.
+    // Hubs under load while a server fails, restarts or has little memory. npm test has a killed hub, and the models.
     'test/faults/@(disk|failover|pooler|rolling-restart|servers|soak).test.ts',
     'test/faults/patroni/*.test.ts',
+    'test/core/storage/redis/redis-servers.test.ts',
     'test/cli/output/flat-memory.test.ts',
     'test/cli/serve/@(two-cores|workers).test.ts',
+    // Floods, and programs that are killed at one point after another.
+    'test/**/callback-flood.test.ts',
+    'test/faults/crash-points.test.ts',
+    'test/attacks/killed-*.test.ts',
+    'test/attacks/restore-lost-commit.test.ts',
+    'test/cli/backup/interrupted-restore.test.ts',
     // Every command of the documentation, of the demo and of the files for deployments.
     'test/docs/commands-in-*.test.ts',
     'test/docs/operations/*.test.ts',
     'test/cli/demo/*.test.ts',
     'test/deploy/*.test.ts',
-    // The console in a browser.
+    // Pages in a browser.
     'test/console/*.test.ts',
+    'test/gateway/pages/purchase.test.ts',
+    'test/gateway/routes/reference-page.test.ts',
+    'test/cli/simulator/pages/checkout-page.test.ts',
+    'test/client/browser.test.ts',
+    // The packages as users install them.
+    'test/client/package.test.ts',
+    'test/scripts/release/installed.test.ts',
     // The benchmark's parts, and the plans of all statements on a large database.
     'test/bench/**/*.test.ts',
   ],

@@ -105,8 +105,8 @@ export function createDeliveries(options: DeliveriesOptions) {
           after: { endpointId },
         });
       });
-      onDue();
       const delivery = await db.em().findOneOrFail(DeliverySchema, { eventId: id, endpoint });
+      onDue();
       return { ...delivery, type };
     },
 

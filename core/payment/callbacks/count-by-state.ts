@@ -12,7 +12,7 @@ export type CallbackCount = {
 
 /** SQL, because the ORM has no union of tables. States without callbacks are left out. */
 export function countCallbacks(pool: Pool, sessionId: string): Promise<readonly CallbackCount[]> {
-  return querySums<CallbackCount>(pool, SQL, [sessionId], 'callback_counts');
+  return querySums<CallbackCount>(pool, SQL, [sessionId], { name: 'callback_counts' });
 }
 
 // callback_session_idx, callback_count_pkey

@@ -21,9 +21,9 @@ export async function querySums<T extends QueryResultRow>(
   pool: Pool,
   text: string,
   values: unknown[],
-  name?: string,
+  prepared: { readonly name?: string } = {},
 ): Promise<T[]> {
-  const { rows } = await pool.query<T>({ text, values, types, ...(name && { name }) });
+  const { rows } = await pool.query<T>({ text, values, types, ...prepared });
   return rows;
 }
 

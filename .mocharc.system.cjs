@@ -14,8 +14,9 @@ module.exports = {
     'test/attacks/killed-*.test.ts',
     'test/attacks/restore-lost-commit.test.ts',
     'test/cli/backup/interrupted-restore.test.ts',
-    // Every command of the documentation, of the demo and of the files for deployments.
+    // The commands, programs and alerts of the documentation, the demo, and the files for deployments.
     'test/docs/commands-in-*.test.ts',
+    'test/docs/@(adding-a-gateway|operations|rpc|scripting).test.ts',
     'test/docs/operations/*.test.ts',
     'test/cli/demo/*.test.ts',
     'test/deploy/*.test.ts',
@@ -25,8 +26,9 @@ module.exports = {
     'test/gateway/routes/reference-page.test.ts',
     'test/cli/simulator/pages/checkout-page.test.ts',
     'test/client/browser.test.ts',
-    // The packages as users install them.
+    // The packages and the contract as users install and compile them.
     'test/client/package.test.ts',
+    'test/core/contract/module.test.ts',
     'test/scripts/release/installed.test.ts',
     // The benchmark's parts, and the plans of all statements on a large database.
     'test/bench/**/*.test.ts',

@@ -5,6 +5,13 @@ import type { Lines } from './export-to-file.ts';
 /** The cells of an item, by the names of the header. */
 export type CsvColumns<T> = Readonly<Record<string, (item: T) => string>>;
 
+type PlainMember<T> = { [K in keyof T]-?: T[K] extends string | number | undefined ? K : never }[keyof T];
+
+/** A column for each of these members; a missing one is empty. */
+export function csv<T>(...names: readonly (PlainMember<T> & string)[]): CsvColumns<T> {
+  return Object.fromEntries(names.map((name) => [name, (item: T) => String(item[name] ?? '')]));
+}
+
 export function csvLines<T>(columns: CsvColumns<T>): Lines<T> {
   const cells = Object.values(columns);
   return { header: csvLine(Object.keys(columns)), line: (item) => csvLine(cells.map((cell) => cell(item))) };

@@ -2,7 +2,7 @@
 
 import type { CommandContext } from '../command-context.ts';
 import type { UsageView } from '../views/payments/usage.ts';
-import { type CsvColumns, csvLines } from './csv.ts';
+import { type CsvColumns, csv, csvLines } from './csv.ts';
 import { exportLines, JSON_LINES } from './export-to-file.ts';
 import { type UsageFilter, usagePages } from './usage-pages.ts';
 
@@ -25,22 +25,12 @@ export async function exportUsage(
 }
 
 const CSV_COLUMNS: CsvColumns<UsageView> = {
-  usageLogId: (entry) => entry.usageLogId,
-  sessionId: (entry) => entry.sessionId,
-  slot: (entry) => entry.slot,
-  gateway: (entry) => entry.gateway,
-  gatewayTransactionId: (entry) => entry.gatewayTransactionId,
-  orderReference: (entry) => entry.orderReference,
-  currency: (entry) => entry.currency,
-  amount: (entry) => entry.amount,
-  minorUnits: (entry) => String(entry.minorUnits),
+  ...csv<UsageView>('usageLogId', 'sessionId', 'slot', 'gateway', 'gatewayTransactionId', 'orderReference'),
+  ...csv<UsageView>('currency', 'amount', 'minorUnits'),
   feeTotal: (entry) => entry.feeTotal.amount,
   feeTotalMinorUnits: (entry) => String(entry.feeTotal.minorUnits),
   fees: (entry) => entry.fees.map(({ rule, amount }) => `${rule}=${amount}`).join(';'),
-  settledAt: (entry) => entry.settledAt,
-  reversedAt: (entry) => entry.reversedAt ?? '',
-  kind: (entry) => entry.kind,
-  reversesUsageLogId: (entry) => entry.reversesUsageLogId ?? '',
+  ...csv<UsageView>('settledAt', 'reversedAt', 'kind', 'reversesUsageLogId'),
   received: (entry) => entry.received?.amount ?? '',
   receivedMinorUnits: (entry) => (entry.received ? String(entry.received.minorUnits) : ''),
   receivedCurrency: (entry) => entry.received?.currency ?? '',

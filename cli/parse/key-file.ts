@@ -1,10 +1,16 @@
 // Writes issued license keys to a CSV file that only its owner can read.
-import { csvLine } from '../output/csv.ts';
+import { type CsvColumns, csv, csvLine, csvLines } from '../output/csv.ts';
 import { openForResults, type ResultsFileOptions } from '../output/new-file.ts';
 import { limitsText, seatsText } from '../views/cells.ts';
 import type { IssuedView } from '../views/licensing/license.ts';
 
-const HEADER = ['licenseId', 'licenseKey', 'app', 'seats', 'limitProfile', 'limits', 'customer', 'expiresAt'];
+const COLUMNS: CsvColumns<IssuedView> = {
+  ...csv<IssuedView>('licenseId', 'licenseKey', 'app'),
+  seats: (item) => seatsText(item.seats),
+  ...csv<IssuedView>('limitProfile'),
+  limits: (item) => limitsText(item.limits, ';'),
+  ...csv<IssuedView>('customer', 'expiresAt'),
+};
 
 /**
  * Opens the file before the first key is issued, and writes its header unless that overwrites content. This
@@ -18,12 +24,12 @@ export async function openKeyFile(
 ) {
   const shortest = csvLine([LICENSE_ID, LICENSE_KEY, app, '1', '', '', '', '']);
   const bytes = count * Buffer.byteLength(shortest);
-  const file = await openForResults({ ...options, head: csvLine(HEADER), bytes, secret: true });
+  const file = await openForResults({ ...options, head: csvLine(Object.keys(COLUMNS)), bytes, secret: true });
+  const { line } = csvLines(COLUMNS);
   return {
     isStandardOutput: file.isStandardOutput,
     /** Appends rows and waits until the disk has them. */
-    append: (issued: readonly IssuedView[]) =>
-      file.write(issued.map((item) => csvLine(cells(item))).join('')),
+    append: (issued: readonly IssuedView[]) => file.write(issued.map(line).join('')),
     close: () => file.close(),
   };
 }
@@ -31,16 +37,3 @@ export async function openKeyFile(
 /** Placeholders with the length of the real values. */
 const LICENSE_ID = `lic_${'0'.repeat(26)}`;
 const LICENSE_KEY = '0'.repeat(29);
-
-function cells(item: IssuedView): string[] {
-  return [
-    item.licenseId,
-    item.licenseKey ?? '',
-    item.app,
-    seatsText(item.seats),
-    item.limitProfile ?? '',
-    limitsText(item.limits, ';'),
-    item.customer ?? '',
-    item.expiresAt ?? '',
-  ];
-}

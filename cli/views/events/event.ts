@@ -1,6 +1,6 @@
 // JSON schemas, columns and CSV of events.
 import type { Event } from '../../../gen/hub/event/v1/event_pb.ts';
-import type { CsvColumns } from '../../output/csv.ts';
+import { csv } from '../../output/csv.ts';
 import { type Column, pick } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
@@ -71,12 +71,4 @@ export const EVENT_COLUMNS = pick(
   'Slot',
 );
 
-export const EVENT_CSV: CsvColumns<EventView> = {
-  eventId: (item) => item.eventId,
-  type: (item) => item.type,
-  createdAt: (item) => item.createdAt,
-  object: (item) => item.object,
-  sequence: (item) => String(item.sequence),
-  app: (item) => item.app ?? '',
-  slot: (item) => item.slot ?? '',
-};
+export const EVENT_CSV = csv<EventView>('eventId', 'type', 'createdAt', 'object', 'sequence', 'app', 'slot');

@@ -4,7 +4,7 @@ import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
 import { periodText } from '../../../lib/presentation/calendar.ts';
 import { LICENSE_STATES } from '../../../lib/presentation/enum-names.ts';
 import { requireField } from '../../connect/require-field.ts';
-import type { CsvColumns } from '../../output/csv.ts';
+import { type CsvColumns, csv } from '../../output/csv.ts';
 import { type Column, pick } from '../../output/table.ts';
 import { limitsText, pairsText, seatsText, shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
@@ -63,7 +63,6 @@ export const UPDATED_LICENSE = json.view(
   { message: 'hub.license.v1.UpdateLicenseResponse', without: ['license', 'changed'] },
   { ...LICENSE.properties, seatsOverLimit: json.integer() },
 );
-export type UpdatedView = json.ValueOf<typeof UPDATED_LICENSE>;
 
 export type IssuedView = json.ValueOf<typeof ISSUED_LICENSE>;
 
@@ -116,39 +115,27 @@ export const LICENSE_COLUMNS: readonly Column<LicenseView>[] = [
   ...pick(LICENSE_FIELDS, 'License', 'App'),
   { title: 'Key', cell: (item) => `…${item.keyHint}` },
   ...pick(LICENSE_FIELDS, 'State'),
-  { title: 'Seats', cell: usage, right: true },
+  { title: 'Seats', cell: ({ seats, seatsUsed }) => `${seatsUsed}/${seatsText(seats)}`, right: true },
   ...pick(LICENSE_FIELDS, 'Profile'),
   { title: 'Expires', cell: (item) => shortTime(item.expiresAt) },
   ...pick(LICENSE_FIELDS, 'Customer'),
 ];
 
-export const UPDATED_LICENSE_FIELDS: readonly Column<UpdatedView>[] = [
+export const UPDATED_LICENSE_FIELDS: readonly Column<json.ValueOf<typeof UPDATED_LICENSE>>[] = [
   ...LICENSE_FIELDS,
   { title: 'Seats over', cell: (item) => item.seatsOverLimit || undefined },
 ];
 
 /** The columns of a CSV file. Lists are separated by semicolons. */
 export const LICENSE_CSV: CsvColumns<LicenseView> = {
-  licenseId: (item) => item.licenseId,
-  app: (item) => item.app,
-  keyHint: (item) => item.keyHint,
-  state: (item) => item.state,
+  ...csv<LicenseView>('licenseId', 'app', 'keyHint', 'state'),
   seats: (item) => seatsText(item.seats),
-  seatsUsed: (item) => String(item.seatsUsed),
-  limitProfile: (item) => item.limitProfile ?? '',
+  ...csv<LicenseView>('seatsUsed', 'limitProfile'),
   limits: (item) => limitsText(item.limits, ';'),
   features: (item) => item.features.join(';'),
-  customerId: (item) => item.customerId ?? '',
-  customer: (item) => item.customer ?? '',
-  expiresAt: (item) => item.expiresAt ?? '',
-  graceEndsAt: (item) => item.graceEndsAt ?? '',
-  leaseDays: (item) => String(item.leaseDays ?? ''),
+  ...csv<LicenseView>('customerId', 'customer', 'expiresAt', 'graceEndsAt', 'leaseDays'),
   metadata: (item) => pairsText(item.metadata, ';'),
-  termsVersion: (item) => String(item.termsVersion),
-  lastActiveOn: (item) => item.lastActiveOn ?? '',
-  createdAt: (item) => item.createdAt,
-  suspendedAt: (item) => item.suspendedAt ?? '',
-  revokedAt: (item) => item.revokedAt ?? '',
+  ...csv<LicenseView>('termsVersion', 'lastActiveOn', 'createdAt', 'suspendedAt', 'revokedAt'),
 };
 
 function expiry({ expiresAt, validFor }: LicenseView): string {
@@ -167,7 +154,3 @@ export const ISSUED_FIELDS: readonly Column<IssuedView>[] = [
   { title: 'Seats', cell: (item) => seatsText(item.seats) },
   ...pick(LICENSE_FIELDS, 'Profile', 'Limits', 'Features', 'Customer', 'Expires', 'Grace ends', 'Lease days'),
 ];
-
-function usage({ seats, seatsUsed }: LicenseView): string {
-  return `${seatsUsed}/${seatsText(seats)}`;
-}

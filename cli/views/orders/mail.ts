@@ -2,7 +2,7 @@
 import type { Mail, MailTemplate } from '../../../gen/hub/mail/v1/mail_pb.ts';
 import type { SendTestMailResponse } from '../../../gen/hub/mail/v1/mail_service_pb.ts';
 import { MAIL_KINDS, MAIL_STATES } from '../../../lib/presentation/enum-names.ts';
-import type { CsvColumns } from '../../output/csv.ts';
+import { type CsvColumns, csv } from '../../output/csv.ts';
 import { type Column, pick } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
@@ -51,18 +51,8 @@ export const MAIL_COLUMNS: readonly Column<MailView>[] = [
 ];
 
 export const MAIL_CSV: CsvColumns<MailView> = {
-  mailId: (item) => item.mailId,
-  state: (item) => item.state,
-  kind: (item) => item.kind,
-  app: (item) => item.app,
-  orderId: (item) => item.orderId,
-  createdAt: (item) => item.createdAt,
-  sentAt: (item) => item.sentAt ?? '',
-  attempts: (item) => String(item.attempts),
-  nextAttemptAt: (item) => item.nextAttemptAt ?? '',
-  problem: (item) => item.problem ?? '',
-  smtpResponse: (item) => item.smtpResponse ?? '',
-  messageId: (item) => item.messageId,
+  ...csv<MailView>('mailId', 'state', 'kind', 'app', 'orderId', 'createdAt', 'sentAt', 'attempts'),
+  ...csv<MailView>('nextAttemptAt', 'problem', 'smtpResponse', 'messageId'),
 };
 
 const TEMPLATE_HEAD = {
@@ -86,12 +76,11 @@ export const TEMPLATE = json.view('MailTemplate', 'hub.mail.v1.MailTemplate', {
   text: json.text(),
   html: json.text(),
 });
-export type TemplateView = json.ValueOf<typeof TEMPLATE>;
 
 export const templateSummaryView = (template: MailTemplate | undefined): TemplateSummaryView =>
   json.viewOf(TEMPLATE_SUMMARY, template);
 
-export const templateView = (template: MailTemplate | undefined): TemplateView =>
+export const templateView = (template: MailTemplate | undefined): json.ValueOf<typeof TEMPLATE> =>
   json.viewOf(TEMPLATE, template);
 
 export const TEMPLATE_COLUMNS: readonly Column<TemplateSummaryView>[] = [

@@ -2,7 +2,7 @@
 import type { Order } from '../../../gen/hub/order/v1/order_pb.ts';
 import { ORDER_STATES, TAKEN_BACK } from '../../../lib/presentation/enum-names.ts';
 import { grantedText, soldText, takenText } from '../../../lib/presentation/order-text.ts';
-import type { CsvColumns } from '../../output/csv.ts';
+import { type CsvColumns, csv } from '../../output/csv.ts';
 import { type Column, pick } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import { MONEY, moneyText, moneyView } from '../payments/money.ts';
@@ -18,7 +18,6 @@ const ORDER_LICENSE = json.view('OrderLicense', 'hub.order.v1.OrderLicense', {
   seatsTaken: json.unlessZero(json.integer('the seats that the hub took back')),
   timeTakenMs: json.unlessZero(json.integer('the time that the hub took from the expiry, in milliseconds')),
 });
-export type OrderLicenseView = json.ValueOf<typeof ORDER_LICENSE>;
 
 export const ORDER = json.view('Order', 'hub.order.v1.Order', {
   orderId: json.id('ord'),
@@ -66,7 +65,7 @@ export const ORDER_COLUMNS: readonly Column<OrderView>[] = [
   ...pick(ORDER_FIELDS, 'Why'),
 ];
 
-export const ORDER_LICENSE_COLUMNS: readonly Column<OrderLicenseView>[] = [
+export const ORDER_LICENSE_COLUMNS: readonly Column<json.ValueOf<typeof ORDER_LICENSE>>[] = [
   { title: 'LICENSE', cell: (item) => item.licenseId },
   { title: 'GRANTED', cell: grantedText },
   { title: 'EXPIRED', cell: (item) => shortTime(item.expiresBefore) },
@@ -76,19 +75,8 @@ export const ORDER_LICENSE_COLUMNS: readonly Column<OrderLicenseView>[] = [
 
 /** The columns of a CSV file. The licenses are separated by semicolons. */
 export const ORDER_CSV: CsvColumns<OrderView> = {
-  orderId: (item) => item.orderId,
-  state: (item) => item.state,
-  offer: (item) => item.offer,
-  offerVersion: (item) => String(item.offerVersion),
-  quantity: (item) => String(item.quantity),
-  amount: (item) => item.amount,
-  currency: (item) => item.currency,
-  sessionId: (item) => item.sessionId,
-  slot: (item) => item.slot,
-  customerId: (item) => item.customerId ?? '',
+  ...csv<OrderView>('orderId', 'state', 'offer', 'offerVersion', 'quantity', 'amount', 'currency'),
+  ...csv<OrderView>('sessionId', 'slot', 'customerId'),
   licenses: (item) => item.licenses.map(({ licenseId }) => licenseId).join(';'),
-  createdAt: (item) => item.createdAt,
-  fulfilledAt: (item) => item.fulfilledAt ?? '',
-  refundedAt: (item) => item.refundedAt ?? '',
-  reason: (item) => item.reason ?? '',
+  ...csv<OrderView>('createdAt', 'fulfilledAt', 'refundedAt', 'reason'),
 };

@@ -20,7 +20,8 @@ export async function startDemoPayments(
   const lastPort = lastUrl === undefined ? DEFAULT_PORT : Number(new URL(lastUrl).port);
   const simulator = await startOn(simulation, port, lastPort);
   try {
-    const slotFor = async (gateway: Gateway, baseUrl: string): Promise<string> => {
+    const slotFor = async (gateway: Gateway): Promise<string> => {
+      const baseUrl = simulator.urls[gateway];
       const kept = before.find((slot) => slot.gateway === gateway && slot.baseUrl === baseUrl);
       if (kept !== undefined) return kept.name;
       const wanted = SLOT_NAMES[gateway];
@@ -32,9 +33,9 @@ export async function startDemoPayments(
       return name;
     };
     const slots = {
-      gateway_one: await slotFor('gateway_one', simulator.gatewayOneUrl),
-      gateway_two: await slotFor('gateway_two', simulator.gatewayTwoUrl),
-      stripe: await slotFor('stripe', simulator.stripeUrl),
+      gateway_one: await slotFor('gateway_one'),
+      gateway_two: await slotFor('gateway_two'),
+      stripe: await slotFor('stripe'),
     };
     const { rules } = await paymentAdmin.listFeeRules({ includeEnded: true });
     if (rules.length === 0) await paymentAdmin.addFeeRule({ rule: { name: 'processing', basisPoints: 150 } });

@@ -9,9 +9,7 @@ import { codeOf } from '../../lib/caught-error.ts';
 import type { Hub } from '../connect/connection.ts';
 
 export type DemoShopOptions = {
-  /** Slug of the app. */
   readonly app: string;
-  /** Names of the slots that the shop sells through. */
   readonly slots: readonly string[];
   readonly rpcUrl: string;
   readonly gatewayUrl: string;

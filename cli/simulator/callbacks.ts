@@ -97,7 +97,6 @@ export function createCallbacks({ faults, retryDelaysMs, timeoutMs }: CallbackOp
       if (closing.signal.aborted) return;
       track(deliverWith(faults.take('callback', payment), request, payment, forgery));
     },
-    /** Sends a forged callback immediately. */
     async forge(request: CallbackRequest, { ref }: Payment): Promise<void> {
       await attempt(request, ref, true);
     },

@@ -74,10 +74,7 @@ export function createCustomer({ ledger, callbacks, providers, payLater }: Custo
       ledger.decide(payment, 'paid');
     },
 
-    /**
-     * Pays again and sends the callback.
-     * @throws SimulatorError
-     */
+    /** Pays again and sends the callback. @throws SimulatorError */
     payAgain(first: Payment): void {
       const { payment, attempt } = ledger.payAgain(first);
       send(payment, attempt, providers[payment.gateway].callback(payment, attempt));

@@ -7,6 +7,7 @@ import {
   type Order,
   type Outcome,
   type Payment,
+  requireState,
   SimulatorError,
 } from './payment.ts';
 import { createRefunds } from './refunds.ts';
@@ -87,8 +88,7 @@ export function createLedger(now: () => number) {
      * invoice. The money moves immediately. Returns the subject of the callback.
      */
     payAgain(payment: Payment): { readonly payment: Payment; readonly attempt: Attempt } {
-      if (payment.state !== 'paid')
-        throw new SimulatorError(`payment ${payment.ref} is ${payment.state}, not paid`);
+      requireState(payment, 'paid');
       if (payment.gateway === 'stripe')
         throw new SimulatorError('Stripe takes one payment for each checkout');
       const proof = newProof();
@@ -122,16 +122,15 @@ export function createLedger(now: () => number) {
 
     /** Takes back what was not refunded. */
     reverse(payment: Payment): void {
-      const { state, ref, proof = '' } = payment;
-      if (state !== 'paid') throw new SimulatorError(`payment ${ref} is ${state}, not paid`);
+      const { ref, proof = '' } = payment;
+      requireState(payment, 'paid');
       if (refunds.isInProgress(payment)) throw new SimulatorError(`payment ${ref} has a refund in progress`);
       if (refunds.isRefunded(payment, proof)) throw new SimulatorError(`payment ${ref} is refunded`);
       payment.state = 'reversed';
     },
 
     standAgain(payment: Payment): void {
-      if (payment.state !== 'reversed')
-        throw new SimulatorError(`payment ${payment.ref} is ${payment.state}, not reversed`);
+      requireState(payment, 'reversed');
       payment.state = 'paid';
     },
 

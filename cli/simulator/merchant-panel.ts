@@ -8,10 +8,7 @@ import { type Payment, SimulatorError } from './payment.ts';
 import type { Call } from './provider.ts';
 import type { Refund } from './refunds.ts';
 
-/**
- * Refunds an amount such as `10.50`, or the rest of the payment.
- * @throws SimulatorError
- */
+/** Refunds an amount such as `10.50`, or the rest of the payment. @throws SimulatorError */
 export function refundInPanel({ refunds }: Ledger, payment: Payment, text?: string): Refund {
   const { currency } = payment.amount;
   const amount = text === undefined ? undefined : parseAmount(text, currency);

@@ -56,7 +56,7 @@ export async function answerWith(
     }
     case 'risky': {
       const { status, json } = perform();
-      return sendJson(response, { status, json: rated(json) });
+      return sendJson(response, { status, json: changed(json, (name, value) => RISKY[name] ?? value) });
     }
     default:
       return sendJson(response, perform());
@@ -120,10 +120,8 @@ function withWrongValue(fault: keyof typeof FIELDS_OF, json: Json): Json {
   });
 }
 
+/** The highest risk rating. */
 const RISKY: Json = { risk_level: '1', risk_title: 'High Risk' };
-
-/** The response with the highest risk rating wherever it occurs. */
-const rated = (json: Json): Json => changed(json, (name, value) => RISKY[name] ?? value);
 
 function otherThan(fault: keyof typeof FIELDS_OF, value: string): string {
   if (fault === 'wrong_amount') return `1${value}`;

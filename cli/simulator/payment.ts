@@ -64,6 +64,11 @@ export class SimulatorError extends Error {
   override readonly name = 'SimulatorError';
 }
 
+/** @throws SimulatorError if the payment is in another state */
+export function requireState({ ref, state }: Payment, wanted: PaymentState): void {
+  if (state !== wanted) throw new SimulatorError(`payment ${ref} is ${state}, not ${wanted}`);
+}
+
 export function mayDecide({ gateway, state }: Payment): boolean {
   return (
     state === 'initiated' || (gateway !== 'gateway_two' && (state === 'failed' || state === 'cancelled'))

@@ -15,13 +15,12 @@ export type JsonAnswer = { readonly status: number; readonly json: Readonly<Reco
 
 export type Operation = {
   readonly name: OperationName;
-  readonly method: 'GET' | 'POST';
-  /** May have segments such as `{id}`, which stand for any. */
-  readonly path: string;
+  /** The method and the path, such as `GET /v1/charges/{id}`. A segment such as `{id}` stands for any. */
+  readonly at: `${'GET' | 'POST'} ${string}`;
   /** Whether a call of the path is this operation. Default: every call. */
   readonly matches?: (call: Call) => boolean;
-  /** The payment of the call, if it names one. */
-  readonly find: (call: Call) => Payment | undefined;
+  /** The payment of the call, if it names one. Default: it names none. */
+  readonly find?: (call: Call) => Payment | undefined;
   readonly answer: (call: Call) => JsonAnswer;
   /** Faults that only this operation implements. */
   readonly faults?: Partial<Record<FaultKind, (call: Call, fault: Fault) => JsonAnswer>>;

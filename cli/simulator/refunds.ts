@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Amount } from './amount.ts';
 import type { Fault } from './faults.ts';
-import { type Payment, SimulatorError } from './payment.ts';
+import { type Payment, requireState, SimulatorError } from './payment.ts';
 import type { Call, JsonAnswer, Operation } from './provider.ts';
 
 export type RefundState = 'processing' | 'refunded' | 'cancelled';
@@ -73,13 +73,12 @@ export function createRefunds(now: () => number) {
 
     /** @throws SimulatorError if the payment is not paid, or less than the amount is left */
     make(payment: Payment, { amount, progress, ...order }: RefundOrder): Refund {
-      const { state, ref } = payment;
-      if (state !== 'paid') throw new SimulatorError(`payment ${ref} is ${state}, not paid`);
+      requireState(payment, 'paid');
       const rest = left(payment, order.proof);
       const requested = amount ?? { minor: rest, currency: payment.amount.currency };
       if (requested.currency !== payment.amount.currency || requested.minor <= 0n || requested.minor > rest) {
         throw new SimulatorError(
-          `the refund is larger than the rest of payment ${ref}, or not in its currency`,
+          `the refund is larger than the rest of payment ${payment.ref}, or not in its currency`,
         );
       }
       const createdAt = new Date(now());

@@ -30,10 +30,11 @@ const LARGEST_BODY = 64 * 1024;
 export function createRequestHandler(parts: RequestParts) {
   const { ledger, faults, customer, providers, controls, conditions } = parts;
   const operations = Object.entries(providers).flatMap(([gateway, provider]) =>
-    provider.operations.map((operation) => ({
-      ...operation,
-      path: new RegExp(`^/${gateway}${operation.path.replaceAll('.', '\\.').replaceAll('{id}', '[^/]+')}$`),
-    })),
+    provider.operations.map((operation) => {
+      const [method, path = ''] = operation.at.split(' ');
+      const pattern = path.replaceAll('.', '\\.').replaceAll('{id}', '[^/]+');
+      return { ...operation, method, path: new RegExp(`^/${gateway}${pattern}$`) };
+    }),
   );
 
   const operate = async (call: Call, response: ServerResponse): Promise<void> => {
@@ -44,7 +45,7 @@ export function createRequestHandler(parts: RequestParts) {
     );
     if (operation === undefined) return sendJson(response, { status: 404, json: { message: 'Not Found' } });
     if (conditions.latencyMs > 0) await pause(conditions.latencyMs, undefined, { ref: false });
-    const fault = faults.take(operation.name, operation.find(call));
+    const fault = faults.take(operation.name, operation.find?.(call));
     const own = fault && operation.faults?.[fault.kind];
     const perform = () => (fault && own ? own(call, fault) : operation.answer(call));
     await answerWith(own ? undefined : fault?.kind, { response, perform, elsewhere: ELSEWHERE });

@@ -32,11 +32,7 @@ export async function runSimulator({ credentialsDir, json, streams, ...options }
     const report: SimulatorReport = {
       url: simulator.url,
       control: `${simulator.url}/_control`,
-      gateways: {
-        gateway_one: simulator.gatewayOneUrl,
-        gateway_two: simulator.gatewayTwoUrl,
-        stripe: simulator.stripeUrl,
-      },
+      gateways: simulator.urls,
       credentials: simulator.credentials,
       ...(files && { credentialsFiles: files }),
       faults: { seed: options.plan?.seed ?? 0, rate: options.plan?.rate ?? 0 },

@@ -36,9 +36,7 @@ export type SimulatorOptions = {
    * Pauses before gateway_one posts a notification without a 2xx response again; default 1, 5 and 15 seconds.
    */
   readonly retryDelaysMs?: readonly number[];
-  /**
-   * Where Stripe sends its events; default the webhook of the hub that created the last checkout session.
-   */
+  /** Where Stripe sends its events; default the webhook of the hub that created the last checkout session. */
   readonly stripeWebhookUrl?: string;
   /** Response timeout of a callback; default 10 seconds. */
   readonly callbackTimeoutMs?: number;
@@ -48,10 +46,8 @@ export type SimulatorOptions = {
 
 export type Simulator = Controls & {
   readonly url: string;
-  /** Base URL for a slot. */
-  readonly gatewayOneUrl: string;
-  readonly gatewayTwoUrl: string;
-  readonly stripeUrl: string;
+  /** Base URLs for slots. */
+  readonly urls: Readonly<Record<Gateway, string>>;
   readonly credentials: SimulatorCredentials;
   /** Stops immediately and aborts callbacks in progress. */
   close(): Promise<void>;
@@ -131,9 +127,11 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   return {
     ...controls,
     url: urlOf(host, listening.port),
-    gatewayOneUrl: baseOf('gateway_one'),
-    gatewayTwoUrl: baseOf('gateway_two'),
-    stripeUrl: baseOf('stripe'),
+    urls: {
+      gateway_one: baseOf('gateway_one'),
+      gateway_two: baseOf('gateway_two'),
+      stripe: baseOf('stripe'),
+    },
     credentials,
     async close() {
       await Promise.all([callbacks.close(), listening.close()]);

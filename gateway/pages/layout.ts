@@ -1,5 +1,5 @@
 // Shared layout of the pages for customers: frame, style, headers and HTML escaping. They load nothing.
-import { createHash } from 'node:crypto';
+import { escaped, hashOf } from '../../lib/html.ts';
 import type { RouteResponse } from '../routes/route.ts';
 import { headersFor } from '../server/security-headers.ts';
 
@@ -112,19 +112,3 @@ a.button{color:var(--on-main)}
 :focus-visible{outline:3px solid var(--main);outline-offset:2px}
 [hidden]{display:none}
 `;
-
-function hashOf(source: string): string {
-  return `sha256-${createHash('sha256').update(source).digest('base64')}`;
-}
-
-const ESCAPED: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (sign) => ESCAPED[sign] ?? sign);
-}

@@ -44,7 +44,7 @@ describe('an attacker who forges validation ids', () => {
       settings: { sweepAfterMs: [HOUR_MS], providerTimeoutMs: 2_000 },
       clock: () => new Date(Date.now() + aheadMs),
     });
-    provider = await startValidationApi(payments.simulator.gatewayOneUrl);
+    provider = await startValidationApi(payments.simulator.urls.gateway_one);
     create = await addValidatedSlot(payments, provider);
   });
   after(async () => {

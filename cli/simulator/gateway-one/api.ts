@@ -78,25 +78,17 @@ export function createGatewayOne(
 
   return {
     operations: [
-      {
-        name: 'gateway_one.initiate',
-        method: 'POST',
-        path: '/gwprocess/v4/api.php',
-        find: () => undefined,
-        answer: initiate,
-      },
+      { name: 'gateway_one.initiate', at: 'POST /gwprocess/v4/api.php', answer: initiate },
       {
         name: 'gateway_one.validate',
-        method: 'GET',
-        path: '/validator/api/validationserverAPI.php',
+        at: 'GET /validator/api/validationserverAPI.php',
         find: (call) => ofProof(call)?.payment,
         answer: validate,
       },
       ...refundOperations(ledger, isStore),
       {
         name: 'gateway_one.query',
-        method: 'GET',
-        path: '/validator/api/merchantTransIDvalidationAPI.php',
+        at: 'GET /validator/api/merchantTransIDvalidationAPI.php',
         find: (call) => ofSession(call) ?? ofTransaction(call)[0],
         answer: query,
       },

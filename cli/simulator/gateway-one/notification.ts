@@ -7,7 +7,6 @@ export type Store = { readonly storeId: string; readonly storePassword: string }
 
 const STATUS = { paid: 'VALID', failed: 'FAILED', cancelled: 'CANCELLED' } as const;
 
-/** The form fields of an attempt. */
 export function notificationFields(payment: Payment, attempt: Attempt, store: Store): Record<string, string> {
   return signed(
     { ...commonFields(payment, store), ...outcomeFields(payment, attempt), bank_tran_id: attempt.bankId },

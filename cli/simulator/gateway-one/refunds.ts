@@ -73,8 +73,7 @@ export function refundOperations(
   return [
     {
       name: 'gateway_one.refund',
-      method: 'GET',
-      path: PATH,
+      at: `GET ${PATH}`,
       matches: (call) => call.query.has('refund_amount'),
       find: (call) => ofBankId(call)?.payment,
       answer: request,
@@ -82,8 +81,7 @@ export function refundOperations(
     },
     {
       name: 'gateway_one.refund_query',
-      method: 'GET',
-      path: PATH,
+      at: `GET ${PATH}`,
       matches: (call) => call.query.has('refund_ref_id'),
       find: (call) => ofRefundId(call)?.payment,
       answer: query,

@@ -35,7 +35,6 @@ export type GatewayTwoOptions = {
   readonly tokens: Tokens;
   readonly ledger: Ledger;
   readonly paymentIdField: PaymentIdField;
-  /** URL of the checkout page of a payment id. */
   readonly checkoutUrl: (ref: string) => string;
 };
 
@@ -98,21 +97,17 @@ export function createGatewayTwo(options: GatewayTwoOptions): Provider {
     operations: [
       {
         name: 'gateway_two.grant',
-        method: 'POST',
-        path: '/token/grant',
-        find: () => undefined,
+        at: 'POST /token/grant',
         answer: grant,
         faults: { rate_limited_grant: () => TOO_MANY_GRANTS },
       },
       guarded({
         name: 'gateway_two.create',
-        method: 'POST',
-        path: '/create',
-        find: () => undefined,
+        at: 'POST /create',
         answer: (call) => createPayment(call, account.username, ledger, checkoutUrl),
       }),
-      guarded({ name: 'gateway_two.execute', method: 'POST', path: '/execute', find, answer: execute }),
-      guarded({ name: 'gateway_two.query', method: 'POST', path: '/payment/status', find, answer: query }),
+      guarded({ name: 'gateway_two.execute', at: 'POST /execute', find, answer: execute }),
+      guarded({ name: 'gateway_two.query', at: 'POST /payment/status', find, answer: query }),
       ...refundOperations(ledger).map(guarded),
     ],
     callback: (payment, { outcome }) => visited(payment, outcome),

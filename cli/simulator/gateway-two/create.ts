@@ -18,7 +18,7 @@ export function createPayment(
   const amount = parseAmount(text(fields['amount']), text(fields['currency']));
   if (amount === undefined) return refused('2006', 'Invalid Amount');
   const invoice = text(fields['merchantInvoiceNumber']);
-  if (ledger.ofMerchant('gateway_two', invoice).some(({ state }) => isTaken(state))) {
+  if (ledger.ofMerchant('gateway_two', invoice).some(({ state }) => TAKEN.includes(state))) {
     return refused('2029', 'Duplicate for All Transactions');
   }
   const callback = text(fields['callbackURL']);
@@ -69,10 +69,8 @@ function complaintOf(fields: Readonly<Record<string, unknown>>): string | undefi
   return isWebAddress(text(fields['callbackURL'])) ? undefined : 'callbackURL is not an address';
 }
 
-/** Whether an invoice has been or may be paid. */
-function isTaken(state: Payment['state']): boolean {
-  return state === 'authorized' || state === 'paid' || state === 'reversed';
-}
+/** The states of a payment whose invoice has been or may be paid. */
+const TAKEN: readonly Payment['state'][] = ['authorized', 'paid', 'reversed'];
 
 function returnUrl(callback: string, paymentId: string, status: string): string {
   const url = new URL(callback);

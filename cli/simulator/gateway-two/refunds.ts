@@ -66,13 +66,12 @@ export function refundOperations({ refunds, byRef }: Ledger): readonly Operation
   return [
     {
       name: 'gateway_two.refund',
-      method: 'POST',
-      path: `${FOLDER}/transaction`,
+      at: `POST ${FOLDER}/transaction`,
       find,
       answer: request,
       faults: refundFaults(refused('2073', 'Refund is not allowed'), request),
     },
-    { name: 'gateway_two.refund_query', method: 'POST', path: `${FOLDER}/status`, find, answer: list },
+    { name: 'gateway_two.refund_query', at: `POST ${FOLDER}/status`, find, answer: list },
   ];
 }
 

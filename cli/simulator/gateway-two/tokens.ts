@@ -26,7 +26,6 @@ export function createTokens(grantsPerHour: number, lifetimeSeconds: number, now
     },
     isGood: (token: string) => (endOf.get(token) ?? 0) > now(),
     expire: (token: string) => void endOf.delete(token),
-    /** Number of grants since the start. */
     granted: () => count,
   };
 }

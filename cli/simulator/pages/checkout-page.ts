@@ -1,7 +1,8 @@
 // The checkout page of the providers: payee, amount, three buttons, and the outcome.
+import { escaped } from '../../../lib/html.ts';
 import { formatAmount } from '../amount.ts';
 import { mayDecide, type Payment } from '../payment.ts';
-import { escaped, pageOf, RETURN_SCRIPT } from './layout.ts';
+import { pageOf, RETURN_SCRIPT } from './layout.ts';
 
 /** The return to the merchant: a form that the browser posts, as with gateway_one. */
 export type Return = { readonly action: string; readonly fields: Readonly<Record<string, string>> };
@@ -32,9 +33,7 @@ ${back === undefined ? buttons(payment) : returnForm(payment, back)}`,
   );
 }
 
-/**
- * Further data from the merchant: the order, the payer for gateway_two, or the transaction.
- */
+/** Further data from the merchant: the order, the payer for gateway_two, or the transaction. */
 function about({ gateway, description, merchantTransactionId }: Payment): string {
   if (description === merchantTransactionId) return '';
   return `<div><dt>${gateway === 'gateway_two' ? 'Payer' : 'Order'}</dt><dd>${escaped(description)}</dd></div>`;

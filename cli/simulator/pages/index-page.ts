@@ -1,8 +1,9 @@
 // The simulator's first page: open payments with links to their checkout pages, and paid ones with links to the
 // merchant panel.
+import { escaped } from '../../../lib/html.ts';
 import { formatAmount } from '../amount.ts';
 import { mayDecide, type Payment } from '../payment.ts';
-import { escaped, pageOf } from './layout.ts';
+import { pageOf } from './layout.ts';
 
 const MAX_SHOWN_PAYMENTS = 50;
 

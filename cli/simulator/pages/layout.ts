@@ -1,5 +1,5 @@
 // Shared layout of the simulator's pages: frame, style, headers and HTML escaping.
-import { createHash } from 'node:crypto';
+import { escaped, hashOf } from '../../../lib/html.ts';
 
 /** A whole page; `main` is HTML, `title` is text. */
 export function pageOf(title: string, main: string): string {
@@ -79,19 +79,3 @@ export const PAGE_HEADERS = {
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
 };
-
-function hashOf(source: string): string {
-  return `sha256-${createHash('sha256').update(source).digest('base64')}`;
-}
-
-const ESCAPED: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-export function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (sign) => ESCAPED[sign] ?? sign);
-}

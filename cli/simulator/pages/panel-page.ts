@@ -1,8 +1,9 @@
 // The merchant panel's page of a payment: its refunds, and buttons to refund or reverse it.
+import { escaped } from '../../../lib/html.ts';
 import { formatAmount } from '../amount.ts';
 import type { Payment } from '../payment.ts';
 import type { Refunds } from '../refunds.ts';
-import { escaped, pageOf } from './layout.ts';
+import { pageOf } from './layout.ts';
 
 export function panelPage(payment: Payment, refunds: Refunds): string {
   const { amount, state, merchantTransactionId, proof = '' } = payment;

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { type Amount, parseAmount } from '../amount.ts';
 import type { Callbacks } from '../callbacks.ts';
 import type { Ledger } from '../ledger.ts';
-import { type Outcome, type Payment, SimulatorError } from '../payment.ts';
+import { type Outcome, type Payment, requireState, SimulatorError } from '../payment.ts';
 import type { CallbackRequest } from '../provider.ts';
 import type { Refund } from '../refunds.ts';
 import type { Events } from './events.ts';
@@ -127,19 +127,20 @@ export function createAccount(options: AccountOptions) {
     /** The bank settles such a payment, or does not. */
     settle(ref: string): void {
       const checkout = find(ref);
-      requireState(checkout, 'authorized');
+      requireState(checkout.payment, 'authorized');
       ledger.execute(checkout.payment);
       send(checkout.payment, sessionEvent(checkout, 'async_payment_succeeded'));
     },
     decline(ref: string): void {
       const checkout = find(ref);
-      requireState(checkout, 'authorized');
+      requireState(checkout.payment, 'authorized');
       checkout.payment.state = 'declined';
       send(checkout.payment, sessionEvent(checkout, 'async_payment_failed'), 'failed');
     },
     expire(ref: string): void {
       const checkout = find(ref);
-      if (!/^(initiated|failed|cancelled)$/.test(checkout.payment.state)) requireState(checkout, 'initiated');
+      if (!/^(initiated|failed|cancelled)$/.test(checkout.payment.state))
+        requireState(checkout.payment, 'initiated');
       checkout.payment.state = 'expired';
       send(checkout.payment, sessionEvent(checkout, 'expired'), 'cancelled');
     },
@@ -159,7 +160,7 @@ export function createAccount(options: AccountOptions) {
     dispute(ref: string): string {
       const checkout = find(ref);
       const { payment, disputes } = checkout;
-      requireState(checkout, 'paid');
+      requireState(payment, 'paid');
       const id = `du_${randomBytes(12).toString('hex')}`;
       const minor = ledger.refunds.left(payment, payment.proof ?? '');
       if (minor === 0n) throw new SimulatorError(`payment ${ref} is refunded`);
@@ -196,9 +197,4 @@ export function createAccount(options: AccountOptions) {
     sessionEvent,
     forgery,
   };
-}
-
-function requireState({ payment }: Checkout, state: Payment['state']): void {
-  if (payment.state !== state)
-    throw new SimulatorError(`payment ${payment.ref} is ${payment.state}, not ${state}`);
 }

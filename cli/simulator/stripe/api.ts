@@ -99,14 +99,11 @@ function sessionOperations(account: Account): readonly Operation[] {
 
   const find = (call: Call) => ofPath(call)?.payment;
   const path = '/v1/checkout/sessions';
-  const none = (): undefined => undefined;
   return [
-    { name: 'stripe.create', method: 'POST', path, find: none, answer: create },
+    { name: 'stripe.create', at: `POST ${path}`, answer: create },
     {
       name: 'stripe.list',
-      method: 'GET',
-      path,
-      find: none,
+      at: `GET ${path}`,
       answer: () =>
         ok(
           listObject(
@@ -117,8 +114,7 @@ function sessionOperations(account: Account): readonly Operation[] {
     },
     {
       name: 'stripe.retrieve',
-      method: 'GET',
-      path: `${path}/{id}`,
+      at: `GET ${path}/{id}`,
       find,
       answer: retrieve,
       faults: {
@@ -128,7 +124,7 @@ function sessionOperations(account: Account): readonly Operation[] {
         },
       },
     },
-    { name: 'stripe.expire', method: 'POST', path: `${path}/{id}/expire`, find, answer: expire },
+    { name: 'stripe.expire', at: `POST ${path}/{id}/expire`, find, answer: expire },
   ];
 }
 
@@ -169,30 +165,26 @@ function paymentOperations(ledger: Ledger, account: Account): readonly Operation
   return [
     {
       name: 'stripe.payment_intent',
-      method: 'GET',
-      path: '/v1/payment_intents/{id}',
+      at: 'GET /v1/payment_intents/{id}',
       find: ofPath,
       answer: (call) => paymentOf(call, intentObject),
     },
     {
       name: 'stripe.charge',
-      method: 'GET',
-      path: '/v1/charges/{id}',
+      at: 'GET /v1/charges/{id}',
       find: ofPath,
       answer: (call) => paymentOf(call, (payment) => chargeObject(payment, refunds.refundedMinor(payment))),
     },
     {
       name: 'stripe.refund',
-      method: 'POST',
-      path: '/v1/refunds',
+      at: 'POST /v1/refunds',
       find: (call) => ofForm(call)?.payment,
       answer: refund,
       faults: refundFaults(complaint(400, 'Refund is not allowed'), refund),
     },
     {
       name: 'stripe.refunds',
-      method: 'GET',
-      path: '/v1/refunds',
+      at: 'GET /v1/refunds',
       find: (call) => ofQuery(call)?.payment,
       answer: (call) => {
         const checkout = ofQuery(call);
@@ -202,8 +194,7 @@ function paymentOperations(ledger: Ledger, account: Account): readonly Operation
     },
     {
       name: 'stripe.disputes',
-      method: 'GET',
-      path: '/v1/disputes',
+      at: 'GET /v1/disputes',
       find: (call) => ofQuery(call)?.payment,
       answer: (call) => {
         const checkout = ofQuery(call);

@@ -38,7 +38,7 @@ describe('hubctl with a hub and payment providers', () => {
       name,
       gateway: 'gateway_one',
       environment: SlotEnvironment.SANDBOX,
-      baseUrl: simulator.gatewayOneUrl,
+      baseUrl: simulator.urls.gateway_one,
       credentials: { ...simulator.credentials.gateway_one },
     });
     return name;
@@ -73,7 +73,7 @@ describe('hubctl with a hub and payment providers', () => {
 
   it('adds, shows, disables and enables a slot, and never shows its credentials', async () => {
     const name = uniqueName('slot');
-    const at = ['--environment', 'sandbox', '--base-url', simulator.gatewayOneUrl];
+    const at = ['--environment', 'sandbox', '--base-url', simulator.urls.gateway_one];
     const words = [name, '--gateway', 'gateway_one', ...at, '--credentials-file', credentialsFile];
     const added = await json('slot', 'add', ...words);
     const shown = await json('slot', 'show', name);
@@ -93,7 +93,7 @@ describe('hubctl with a hub and payment providers', () => {
 
   it('sets, replaces and removes the origins of shops to which customers may return', async () => {
     const name = uniqueName('slot');
-    const at = ['--environment', 'sandbox', '--base-url', simulator.gatewayOneUrl];
+    const at = ['--environment', 'sandbox', '--base-url', simulator.urls.gateway_one];
     const words = [name, '--gateway', 'gateway_one', ...at, '--credentials-file', credentialsFile];
     const shops = ['https://shop.example.com', 'http://localhost:3000'];
     const origins = shops.flatMap((shop) => ['--return-origin', shop]);
@@ -289,7 +289,7 @@ describe('hubctl with a hub and payment providers', () => {
 
   it('holds a risky payment for review, and releases it', async () => {
     const name = uniqueName('slot');
-    const at = ['--environment', 'sandbox', '--base-url', simulator.gatewayOneUrl];
+    const at = ['--environment', 'sandbox', '--base-url', simulator.urls.gateway_one];
     const words = [name, '--gateway', 'gateway_one', ...at, '--credentials-file', credentialsFile];
     expect((await json('slot', 'add', ...words, '--hold-risky')).options).to.deep.equal({
       riskyPayments: 'hold',

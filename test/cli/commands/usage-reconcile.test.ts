@@ -48,17 +48,12 @@ describe('hubctl usage reconcile', () => {
     payments = createClient(PaymentService, hub.transport);
     refunds = createClient(RefundService, hub.transport);
     const admin = createClient(PaymentAdminService, hub.transport);
-    const urlOf = {
-      gateway_one: simulator.gatewayOneUrl,
-      gateway_two: simulator.gatewayTwoUrl,
-      stripe: simulator.stripeUrl,
-    };
     for (const gateway of GATEWAYS) {
       await admin.addSlot({
         name: gateway.replace('_', '-'),
         gateway,
         environment: SlotEnvironment.SANDBOX,
-        baseUrl: urlOf[gateway],
+        baseUrl: simulator.urls[gateway],
         credentials: { ...simulator.credentials[gateway] },
       });
     }

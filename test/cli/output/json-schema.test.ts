@@ -122,7 +122,7 @@ describe('the JSON of hubctl', () => {
     await writeFile(credentials, JSON.stringify(simulator.credentials.gateway_one), { mode: 0o600 });
     await json('gateway list');
     await json(
-      `slot add main --gateway gateway_one --environment sandbox --base-url ${simulator.gatewayOneUrl} --credentials-file ${credentials}`,
+      `slot add main --gateway gateway_one --environment sandbox --base-url ${simulator.urls.gateway_one} --credentials-file ${credentials}`,
     );
     await json(`slot rotate main --credentials-file ${credentials}`);
     for (const verb of ['disable', 'list', 'enable', 'show', 'test'])

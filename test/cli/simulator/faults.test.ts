@@ -42,7 +42,7 @@ describe('faults of responses', () => {
     const headers = { authorization: token, 'x-app-key': simulator.credentials.gateway_two.appKey };
     execute = (timeoutMs) =>
       raw(
-        `${simulator.gatewayTwoUrl}/execute`,
+        `${simulator.urls.gateway_two}/execute`,
         { method: 'POST', headers, body: JSON.stringify({ paymentId }) },
         timeoutMs,
       );
@@ -95,7 +95,7 @@ describe('faults of responses', () => {
     const { body } = await execute(50_000);
     expect(body.length).to.be.above(100 * 1024 * 1024);
     ask('huge');
-    const response = await fetch(`${simulator.gatewayTwoUrl}/execute`, { method: 'POST' });
+    const response = await fetch(`${simulator.urls.gateway_two}/execute`, { method: 'POST' });
     const reader = response.body?.getReader();
     expect((await reader?.read())?.value?.length).to.be.above(0);
     await reader?.cancel();

@@ -52,14 +52,14 @@ export type Answer = { readonly status: number; readonly body: any };
 export const transactionId = (): string => `T${randomBytes(8).toString('hex').toUpperCase()}`;
 
 /** gateway_one's operations as a merchant calls them. */
-export function storeOf({ gatewayOneUrl, credentials }: Simulator, { url }: Pick<Merchant, 'url'>) {
+export function storeOf({ urls, credentials }: Simulator, { url }: Pick<Merchant, 'url'>) {
   const { storeId, storePassword } = credentials.gateway_one;
   const account = { store_id: storeId, store_passwd: storePassword };
   const get = (file: string, query: Record<string, string>) =>
-    answer(`${gatewayOneUrl}/validator/api/${file}?${new URLSearchParams({ ...account, ...query })}`);
+    answer(`${urls.gateway_one}/validator/api/${file}?${new URLSearchParams({ ...account, ...query })}`);
   return {
     initiate: (fields: Record<string, string> = {}): Promise<Answer> =>
-      answer(`${gatewayOneUrl}/gwprocess/v4/api.php`, {
+      answer(`${urls.gateway_one}/gwprocess/v4/api.php`, {
         method: 'POST',
         body: new URLSearchParams({
           ...account,
@@ -99,10 +99,10 @@ export function storeOf({ gatewayOneUrl, credentials }: Simulator, { url }: Pick
 }
 
 /** gateway_two's operations as a merchant calls them. */
-export function walletOf({ gatewayTwoUrl, credentials }: Simulator, { url }: Pick<Merchant, 'url'>) {
+export function walletOf({ urls, credentials }: Simulator, { url }: Pick<Merchant, 'url'>) {
   const { username, password, appKey, appSecret } = credentials.gateway_two;
   const post = (path: string, headers: Record<string, string>, body: object): Promise<Answer> =>
-    answer(`${gatewayTwoUrl}${path}`, {
+    answer(`${urls.gateway_two}${path}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),

@@ -187,7 +187,7 @@ describe('the OpenAPI document', () => {
       name: 'store',
       gateway: 'gateway_one',
       environment: SlotEnvironment.SANDBOX,
-      baseUrl: simulator.gatewayOneUrl,
+      baseUrl: simulator.urls.gateway_one,
       credentials: simulator.credentials.gateway_one,
     });
     const offer = await createOffer(

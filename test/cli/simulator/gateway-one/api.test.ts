@@ -32,7 +32,7 @@ describe('the simulated gateway_one', () => {
 
   it('creates a checkout with a session key and a page', async () => {
     const { sessionkey, GatewayPageURL } = await initiated();
-    expect(GatewayPageURL).to.equal(`${simulator.gatewayOneUrl}/checkout/${sessionkey}`);
+    expect(GatewayPageURL).to.equal(`${simulator.urls.gateway_one}/checkout/${sessionkey}`);
     expect((await fetch(GatewayPageURL)).status).to.equal(200);
     expect(simulator.payments()).to.have.length(1);
     expect(simulator.payments()[0]).to.deep.include({

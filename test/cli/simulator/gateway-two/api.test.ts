@@ -68,7 +68,7 @@ describe('the simulated gateway_two', () => {
   it('creates a payment with a checkout page', async () => {
     const { paymentId, body } = await created({ merchantInvoiceNumber: 'INV1' });
     expect(body).to.include({
-      bkashURL: `${simulator.gatewayTwoUrl}/checkout/${paymentId}`,
+      bkashURL: `${simulator.urls.gateway_two}/checkout/${paymentId}`,
       transactionStatus: 'Initiated',
       amount: '100.00',
       currency: 'BDT',

@@ -131,7 +131,7 @@ for (const javaScriptEnabled of [true, false]) {
     });
 
     it('reports an unknown checkout', async () => {
-      const answer = await page.goto(`${simulator.gatewayOneUrl}/checkout/NONE`);
+      const answer = await page.goto(`${simulator.urls.gateway_one}/checkout/NONE`);
       expect(answer?.status()).to.equal(404);
       expect(await page.getByRole('heading').innerText()).to.equal('Unknown checkout');
     });

@@ -78,7 +78,7 @@ describe('a notification of gateway_one', () => {
     const proof = payQuietly(payments, session);
     const { storeId, storePassword } = payments.simulator.credentials.gateway_one;
     const question = new URLSearchParams({ val_id: proof, store_id: storeId, store_passwd: storePassword });
-    const url = `${payments.simulator.gatewayOneUrl}/validator/api/validationserverAPI.php?${question}`;
+    const url = `${payments.simulator.urls.gateway_one}/validator/api/validationserverAPI.php?${question}`;
     expect(await (await fetch(url)).json()).to.include({ status: 'VALID' });
     await notify({ ...callbackFields(session, 'paid', proof), status: 'VALIDATED' });
     expect((await inspect(payments, session)).session?.statusReason).to.contain('VALIDATED');

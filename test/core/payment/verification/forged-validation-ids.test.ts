@@ -103,7 +103,7 @@ describe('forged callbacks of a paid session, with any answer of the validation 
       settings: { sweepAfterMs: [HOUR_MS], providerTimeoutMs: 2_000, callbackBudgetMs: 300 },
       clock: () => new Date(Date.now() + aheadMs),
     });
-    provider = await startValidationApi(payments.simulator.gatewayOneUrl);
+    provider = await startValidationApi(payments.simulator.urls.gateway_one);
     create = await addValidatedSlot(payments, provider);
   });
   after(async () => {

@@ -23,13 +23,12 @@ const KINDS: Readonly<Record<string, readonly [noun: string, command: string, fi
 /** Another kind that the field takes. */
 const ALSO_MEANT: Readonly<Record<string, string>> = { order: 'chs' };
 
-/** By field that takes a name: the command that lists these names. */
-const LISTED: Readonly<Record<string, string>> = { slot: 'slot list', app: 'app list', offer: 'offer list' };
-
-/** The command that lists names for this field; undefined for an id. */
-export function listedBy(field: string): string | undefined {
-  return LISTED[field];
-}
+/** By field that takes a name, not an id: the command that lists these names. */
+export const LISTED_BY: Readonly<Record<string, string>> = {
+  slot: 'slot list',
+  app: 'app list',
+  offer: 'offer list',
+};
 
 /** The error text for an id of another kind; undefined if the kind is right or the text is no id. */
 export function otherKind(field: string, value: string): string | undefined {

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { CommandContext } from '../command-context.ts';
 import { usageError } from '../errors/failure.ts';
 import { canPrompt } from '../parse/confirm.ts';
+import { omitUndefined } from '../parse/omit-undefined.ts';
 import { promptSecrets } from '../parse/secret-prompt.ts';
 import { baseUrl, checkToken, checkTrust } from './check-target.ts';
 import type { StoredContext } from './stored-contexts.ts';
@@ -32,13 +33,7 @@ export async function addContext(commandContext: CommandContext, name: string): 
     throw usageError('--token: other users can read the command line. Give the token with --token-file.');
   }
   const token = clientCert === undefined ? await readToken(commandContext, given('tokenFile')) : undefined;
-  return {
-    server,
-    ...(token !== undefined && { token }),
-    ...(ca !== undefined && { ca }),
-    ...(clientCert !== undefined && { clientCert }),
-    ...(clientKey !== undefined && { clientKey }),
-  };
+  return { server, ...omitUndefined({ token, ca, clientCert, clientKey }) };
 }
 
 async function readToken(

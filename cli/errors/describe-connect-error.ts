@@ -3,7 +3,7 @@ import type { FieldPath } from '@bufbuild/protovalidate/gen/buf/validate/validat
 import { ViolationsSchema } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { type ErrorDetail, ErrorDetailSchema } from '../../gen/hub/error/v1/error_pb.ts';
-import { listedBy, otherKind, secretKind } from '../completion/id-kinds.ts';
+import { LISTED_BY, otherKind, secretKind } from '../completion/id-kinds.ts';
 import type { Target } from '../connect/resolve-target.ts';
 import { type Given, innermostOf } from '../parse/field-names.ts';
 import type { ErrorContext, Failure, FieldError } from './error-document.ts';
@@ -89,7 +89,7 @@ function about({ code, rawMessage }: ConnectError, field: string, { name, isOpti
   const secret = secretKind(value);
   if (secret !== undefined) return `${name}: ${secret}`;
   const kind = innermostOf(field);
-  const list = listedBy(kind);
+  const list = LISTED_BY[kind];
   const said = otherKind(kind, value) ?? (list ? `${rawMessage}: see \`hubctl ${list}\`` : rawMessage);
   return isOption ? `${name} ${value}: ${said}` : `${value}: ${said}`;
 }

@@ -132,10 +132,7 @@ const SOURCES: Readonly<Record<string, Source>> = {
   },
   callbackId: async (hub) => {
     const callbacks = (await hub.paymentAdmin.listCallbacks(PAGE, CALL)).callbacks.map(callbackView);
-    return callbacks.map(({ callbackId, state, gateway, receivedAt }) => [
-      callbackId,
-      `${state}, ${gateway}, ${receivedAt}`,
-    ]);
+    return callbacks.map((each) => [each.callbackId, `${each.state}, ${each.gateway}, ${each.receivedAt}`]);
   },
   duplicatePaymentId: async (hub) => {
     const { duplicatePayments } = await hub.paymentAdmin.listDuplicatePayments(PAGE, CALL);
@@ -146,17 +143,11 @@ const SOURCES: Readonly<Record<string, Source>> = {
   refundId: async (hub, { command }) => {
     const wanted = { needsReview: command === 'refund resolve' };
     const refunds = (await hub.refunds.listRefunds({ ...PAGE, ...wanted }, CALL)).refunds.map(refundView);
-    return refunds.map((refund) => [
-      refund.refundId,
-      `${refund.state}, ${moneyText(refund)}, ${refund.sessionId}`,
-    ]);
+    return refunds.map((each) => [each.refundId, `${each.state}, ${moneyText(each)}, ${each.sessionId}`]);
   },
   feeRuleId: async (hub) => {
     const rules = (await hub.paymentAdmin.listFeeRules({}, CALL)).rules.map(feeRuleView);
-    return rules.map(({ feeRuleId, name, version, percent }) => [
-      feeRuleId,
-      `${name}, version ${version}, ${percent} %`,
-    ]);
+    return rules.map((each) => [each.feeRuleId, `${each.name}, version ${each.version}, ${each.percent} %`]);
   },
   customerId: async (hub) => {
     const { customers } = await hub.customers.listCustomers(PAGE, CALL);

@@ -59,7 +59,10 @@ function resolveColumns(
 ): Column[] {
   const mappings = new Map(Object.entries(mapped).map(([column, field]) => [plain(column), field]));
   for (const column of Object.keys(mapped)) {
-    if (!header.some((each) => plain(each) === plain(column))) throw usageError(noSuchColumn(column, header));
+    if (!header.some((each) => plain(each) === plain(column))) {
+      const known = header.join(', ');
+      throw usageError(`--map: the file has no column "${column}". Its columns are ${known}.`);
+    }
   }
   const unknown: string[] = [];
   const columns = header.flatMap((name, place): Column[] => {
@@ -119,7 +122,3 @@ function profileRule(name: string, { columns }: Profile): ColumnRule | undefined
 }
 
 const KNOWN = `The fields are ${FIELD_NAMES.join(', ')}, metadata.NAME and limits.NAME.`;
-
-function noSuchColumn(column: string, header: readonly string[]): string {
-  return `--map: the file has no column "${column}". Its columns are ${header.join(', ')}.`;
-}

@@ -36,7 +36,6 @@ export type Output = {
    * object.
    */
   note(text: string): void;
-  /** Whether results are printed as JSON. */
   json(): boolean;
 };
 

@@ -23,10 +23,7 @@ type Printed<T> = Pick<ListOptions, 'within' | 'none'> & {
   readonly csv: CsvColumns<T>;
 };
 
-/**
- * Adds `--max`, `--format`, `--out` and `--force`.
- * @param what The content of the file: `the licenses`
- */
+/** Adds `--max`, `--format`, `--out` and `--force`. @param what The content of the file: `the licenses` */
 export function addFormat(command: Command, what: string): Command {
   command
     .addOption(maxOption())

@@ -54,14 +54,10 @@ export async function printList<T extends object>(
 }
 
 export type Watched<T> = Omit<Listing<T>, 'pages'> & {
-  /** Reads all items. */
   readonly look: () => Promise<readonly T[]>;
 };
 
-/**
- * Watches until the program is stopped.
- * @throws the first poll's error, or one that lasts five minutes
- */
+/** Watches until the program is stopped. @throws the first poll's error, or one that lasts five minutes */
 export async function watchItems<T extends object>(
   commandContext: CommandContext,
   watched: Watched<T>,

@@ -15,10 +15,7 @@ export function parseAmountOption(option: string, decimal: string, currency: str
   }
 }
 
-/**
- * Builds Money for a request.
- * @throws CliError (usage)
- */
+/** Builds Money for a request. @throws CliError (usage) */
 export function parseMoneyOption(amount: string, currency: string): { minorUnits: bigint; currency: string } {
   return { minorUnits: parseAmountOption('--amount', amount, currency), currency };
 }

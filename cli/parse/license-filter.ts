@@ -1,9 +1,10 @@
 // The options that choose licenses, of `license list` and of commands for many licenses.
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { LICENSE_STATES } from '../../lib/presentation/enum-names.ts';
 import { omitUndefined } from './omit-undefined.ts';
 import { parsePair, parseText } from './parse-number.ts';
 import { parseBound, timestampOf } from './parse-time.ts';
+import { choiceOption } from './shared-options.ts';
 
 export type FilterOptions = {
   readonly app?: string;
@@ -25,7 +26,7 @@ export type FilterOptions = {
 export function addFilter(command: Command, metadata: '--metadata' | '--with-metadata'): Command {
   return command
     .option('--app <app>', 'only of this app')
-    .addOption(new Option('--state <state>', 'only in this state').choices(Object.keys(LICENSE_STATES)))
+    .addOption(choiceOption('--state <state>', 'only in this state', LICENSE_STATES))
     .option('--hint <symbols>', 'only with a key that ends with these five characters')
     .option('--customer-id <customerId>', 'only of this customer, cus_…')
     .option('--customer <text>', 'only of customers with exactly this name')

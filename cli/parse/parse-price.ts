@@ -21,10 +21,7 @@ export function parsePrice(text: string, before: Record<string, bigint> = {}): R
   }
 }
 
-/**
- * Adds a currency to those given so far.
- * @throws InvalidArgumentError if the text is no currency
- */
+/** Adds a currency to those given so far. @throws InvalidArgumentError if the text is no currency */
 export function parseCurrencies(text: string, before: readonly string[] = []): readonly string[] {
   requireCurrency(text);
   return [...before, text];

@@ -9,10 +9,11 @@ export const maxOption = (): Option =>
 
 export const yesOption = (): Option => new Option('--yes', 'skip the confirmation');
 
-/**
- * Adds `--from` and `--to`.
- * @param what The items of the period: `payments settled`
- */
+/** An option whose value is one of these words: the keys of `words`. */
+export const choiceOption = (flags: string, description: string, words: object): Option =>
+  new Option(flags, description).choices(Object.keys(words));
+
+/** Adds `--from` and `--to`. @param what The items of the period: `payments settled` */
 export function addPeriod(command: Command, what: string): Command {
   return command
     .addOption(
@@ -21,10 +22,7 @@ export function addPeriod(command: Command, what: string): Command {
     .addOption(new Option('--to <when>', `only ${what} before this day (UTC) or time`).argParser(parseBound));
 }
 
-/**
- * Adds `--out` and `--force`.
- * @param what The content of the file: `the keys`
- */
+/** Adds `--out` and `--force`. @param what The content of the file: `the keys` */
 export function addOutFile(command: Command, what: string): Command {
   return command
     .option('--out <file>', `write ${what} to this file instead of standard output`)

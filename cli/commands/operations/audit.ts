@@ -1,17 +1,16 @@
 // hubctl audit: the audit log and the verification of its chain.
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { ACTOR_KINDS } from '../../../lib/presentation/enum-names.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb, nounOf } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
 import { readPages } from '../../connect/pages.ts';
 import { CliError, EXIT } from '../../errors/failure.ts';
-import { type ExportOptions, exportAudit } from '../../output/export-audit.ts';
-import { orExported } from '../../output/export-to-file.ts';
+import { exportLines, JSON_LINES, orExported } from '../../output/export-to-file.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { checkPeriod, timestampOf } from '../../parse/parse-time.ts';
-import { addOutFile, addPeriod, maxOption, yesOption } from '../../parse/shared-options.ts';
+import { addOutFile, addPeriod, choiceOption, maxOption, yesOption } from '../../parse/shared-options.ts';
 import {
   type ActorKindName,
   AUDIT_CHAIN,
@@ -21,6 +20,7 @@ import {
   auditChainView,
   auditEntryView,
   LINKED_AUDIT_ENTRY,
+  linkedEntryView,
 } from '../../views/operations/audit-entry.ts';
 import * as json from '../../views/schema.ts';
 
@@ -35,6 +35,8 @@ type ListOptions = ListingOptions & {
   from?: Date;
   to?: Date;
 };
+
+type ExportOptions = { readonly after?: bigint; readonly out?: string; readonly force?: true };
 
 export const registerAudit = nounOf(
   'audit',
@@ -55,11 +57,7 @@ function addListVerb(audit: Command, commandContext: CommandContext): void {
   })
     .option('--subject <id>', 'only changes of this object')
     .option('--actor <name>', 'only changes by actors with this name, which several tokens may share')
-    .addOption(
-      new Option('--actor-kind <kind>', 'only changes by actors of this kind').choices(
-        Object.keys(ACTOR_KINDS),
-      ),
-    )
+    .addOption(choiceOption('--actor-kind <kind>', 'only changes by actors of this kind', ACTOR_KINDS))
     .option('--token-id <id>', 'only changes made with this token, tok_…')
     .option('--action <action>', 'only changes of this object kind, license.revoke for example');
   addWatch(addPeriod(listing, 'those').addOption(maxOption())).action(
@@ -130,6 +128,7 @@ function addBeginChainVerb(audit: Command, { hub, out, requireYes }: CommandCont
 }
 
 function addExportVerb(audit: Command, commandContext: CommandContext): void {
+  const { hub } = commandContext;
   const exporting = addVerb(audit, 'export', {
     summary: 'export the whole log to a file',
     description: 'Exports the log in the order of its chain to a file or to standard output, oldest first.',
@@ -139,7 +138,18 @@ function addExportVerb(audit: Command, commandContext: CommandContext): void {
     examples: ['hubctl audit export --after 1042 --out audit.jsonl'],
     prints: { lines: orExported(LINKED_AUDIT_ENTRY, 'the entries') },
   }).option('--after <seq>', 'only entries after the link with this number', parseSeq);
-  addOutFile(exporting, 'the log').action((options: ExportOptions) => exportAudit(commandContext, options));
+  addOutFile(exporting, 'the log').action(async ({ after = 0n, ...file }: ExportOptions) => {
+    const call = new AbortController();
+    const replies = hub.audit.exportAuditLog({ afterSeq: after }, { ...NO_DEADLINE, signal: call.signal });
+    async function* pages() {
+      for await (const { entries } of replies) yield entries.map(linkedEntryView);
+    }
+    try {
+      await exportLines(commandContext, file, pages(), JSON_LINES);
+    } finally {
+      call.abort(); // a client stream has no return(); aborting closes it if it is not read to its end
+    }
+  });
 }
 
 /** The number of a link, or 0. */

@@ -13,8 +13,6 @@ import {
   RESTORED_FIELDS,
 } from '../../views/operations/backup.ts';
 
-type CreateOptions = { out?: string; force?: boolean; passphraseFile?: string };
-
 export const registerBackup = nounOf(
   'backup',
   "A consistent snapshot of the hub's data and its key ring in one file, encrypted with a passphrase. Run it on the hub's machine with the settings of serve.",
@@ -40,7 +38,7 @@ function addCreateVerb(
   })
     .option('--out <file>', 'output file (default: a new file in this directory, named after the time)')
     .option('--force', 'overwrite an existing file')
-    .action(async (given: CreateOptions) => {
+    .action(async (given: { out?: string; force?: boolean; passphraseFile?: string }) => {
       const settings = readSettings(given, process.env);
       const { runBackup } = await import('../../backup/run-backup.ts');
       const report = await runBackup(settings, {

@@ -1,6 +1,5 @@
 // hubctl retention: removes old months of the journal, the usage log and the audit log.
 import type { Command } from 'commander';
-import type { PrunedPartition } from '../../../gen/hub/retention/v1/retention_service_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
@@ -22,9 +21,8 @@ const PRUNED_PARTITION = json.view('PrunedPartition', 'hub.retention.v1.PrunedPa
   rows: json.optional(json.integer('how many rows; with --dry-run only')),
   bytes: json.integer(),
 });
-type PrunedView = json.ValueOf<typeof PRUNED_PARTITION>;
 
-const COLUMNS: readonly Column<PrunedView>[] = [
+const COLUMNS: readonly Column<json.ValueOf<typeof PRUNED_PARTITION>>[] = [
   { title: 'MONTH', cell: (item) => item.month },
   { title: 'TABLE', cell: (item) => item.table },
   { title: 'ROWS', cell: (item) => item.rows, right: true },
@@ -69,11 +67,8 @@ export function registerRetention(program: Command, { hub, out, requireYes }: Co
       };
       if (!dryRun) await requireYes({ yes, verb: 'prune', question, otherwise: 'Nothing was deleted.' });
       const partitions = await prune(dryRun === true);
-      await out.list([partitions.map(prunedView)], COLUMNS, { ofChange: !dryRun });
+      const views = partitions.map((partition) => json.viewOf(PRUNED_PARTITION, partition));
+      await out.list([views], COLUMNS, { ofChange: !dryRun });
       if (partitions.length === 0) out.note(`There is no data before ${before}.`);
     });
-}
-
-function prunedView({ month, table, rows, bytes }: PrunedPartition): PrunedView {
-  return { month, table, ...(rows !== undefined && { rows: Number(rows) }), bytes: Number(bytes) };
 }

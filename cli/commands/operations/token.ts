@@ -1,5 +1,5 @@
 // hubctl token: service tokens.
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { ROLES } from '../../../lib/presentation/enum-names.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
@@ -7,7 +7,7 @@ import { readPages } from '../../connect/pages.ts';
 import { requireField } from '../../connect/require-field.ts';
 import { PartialFailure } from '../../errors/failure.ts';
 import { timestampOf } from '../../parse/parse-time.ts';
-import { collect, expiresOption, maxOption, yesOption } from '../../parse/shared-options.ts';
+import { choiceOption, collect, expiresOption, maxOption, yesOption } from '../../parse/shared-options.ts';
 import {
   CREATED_TOKEN,
   CREATED_TOKEN_FIELDS,
@@ -49,9 +49,7 @@ export function registerToken(program: Command, { hub, out, requireYes }: Comman
     ],
     prints: { document: CREATED_TOKEN },
   })
-    .addOption(
-      new Option('--role <role>', 'role of the token').choices(Object.keys(ROLES)).makeOptionMandatory(),
-    )
+    .addOption(choiceOption('--role <role>', 'role of the token', ROLES).makeOptionMandatory())
     .option('--name <text>', 'name for people and the audit log (default: the role)')
     .option('--app <app>', 'limit it to this app; repeatable', collect)
     .option('--slot <slot>', 'limit it to this slot; repeatable', collect)

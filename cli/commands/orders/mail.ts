@@ -8,6 +8,7 @@ import { CliError, EXIT, usageError } from '../../errors/failure.ts';
 import { orExported } from '../../output/export-to-file.ts';
 import { addFormat, type FormatOptions, printTableOrCsv } from '../../output/table-or-csv.ts';
 import { omitUndefined } from '../../parse/omit-undefined.ts';
+import { choiceOption } from '../../parse/shared-options.ts';
 import {
   MAIL,
   MAIL_COLUMNS,
@@ -15,9 +16,9 @@ import {
   MAIL_FIELDS,
   mailView,
   PREVIEW,
+  templateSummaryView,
   TEST_MAIL,
   TEST_MAIL_FIELDS,
-  templateSummaryView,
   testMailView,
 } from '../../views/orders/mail.ts';
 import * as json from '../../views/schema.ts';
@@ -62,7 +63,7 @@ function addListVerb(mail: Command, commandContext: CommandContext): void {
   })
     .option('--app <app>', 'only of this app')
     .option('--order-id <order>', 'only of this order, ord_…, or of the order of this session, chs_…')
-    .addOption(new Option('--state <state>', 'only in this state').choices(Object.keys(MAIL_STATES)));
+    .addOption(choiceOption('--state <state>', 'only in this state', MAIL_STATES));
   addFormat(listing, 'the mails').action(async (options: ListOptions) => {
     const { app, orderId, state } = options;
     const wanted = omitUndefined({ app, order: orderId, state: state && MAIL_STATES[state] });
@@ -167,7 +168,5 @@ function addTestVerb(mail: Command, { hub, out }: CommandContext): void {
 }
 
 function kindOption(): Option {
-  return new Option('--kind <kind>', 'license, renewal or seats; default: license').choices(
-    Object.keys(MAIL_KINDS),
-  );
+  return choiceOption('--kind <kind>', 'license, renewal or seats; default: license', MAIL_KINDS);
 }

@@ -9,6 +9,7 @@ import { parseInteger, parseLimit, parsePair, parseSeats, parseText } from '../.
 import { parsePeriod } from '../../parse/parse-period.ts';
 import { parsePrice } from '../../parse/parse-price.ts';
 import { parseLeaseDays, parseNames } from '../../parse/parse-terms.ts';
+import { choiceOption } from '../../parse/shared-options.ts';
 import type { GrantName } from '../../views/orders/offer.ts';
 import { addCatalogPriceOptions, type CatalogPriceOptions, changedCatalogPrices } from './catalog-prices.ts';
 
@@ -90,10 +91,11 @@ export function addSaleOptions(command: Command): Command {
     .option('--page-slot <slot>', "the slot through which the hub's own page sells it")
     .option('--download-url <url>', 'where customers download the app, for order pages and mails', parseText)
     .addOption(
-      new Option(
+      choiceOption(
         '--on-refund <policy>',
         'what a full refund or a reversal does: suspend (default), revoke or keep new licenses; undo (default) or keep a renewal or more seats',
-      ).choices(Object.keys(REFUND_POLICIES)),
+        REFUND_POLICIES,
+      ),
     );
 }
 

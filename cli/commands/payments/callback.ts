@@ -1,5 +1,5 @@
 // hubctl callback: callbacks of payment providers and their results.
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { CALLBACK_STATES } from '../../../lib/presentation/enum-names.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
@@ -7,7 +7,7 @@ import { NO_DEADLINE } from '../../connect/call-options.ts';
 import { readPages } from '../../connect/pages.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { omitUndefined } from '../../parse/omit-undefined.ts';
-import { maxOption } from '../../parse/shared-options.ts';
+import { choiceOption, maxOption } from '../../parse/shared-options.ts';
 import {
   CALLBACK,
   CALLBACK_COLUMNS,
@@ -42,7 +42,7 @@ export function registerCallback(program: Command, commandContext: CommandContex
     examples: ['hubctl callback list --state dead', 'hubctl callback list --watch'],
     prints: { document: json.list(CALLBACK) },
   })
-    .addOption(new Option('--state <state>', 'only in this state').choices(Object.keys(CALLBACK_STATES)))
+    .addOption(choiceOption('--state <state>', 'only in this state', CALLBACK_STATES))
     .option('--gateway <gateway>', 'only of this gateway')
     .option('--session <sessionId>', 'only of this session, chs_…')
     .addOption(maxOption());

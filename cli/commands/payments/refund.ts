@@ -1,5 +1,5 @@
 // hubctl refund: refunds and disputes of payments.
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { REFUND_STATES } from '../../../lib/presentation/enum-names.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb, nounOf } from '../../command-help.ts';
@@ -7,7 +7,7 @@ import { readPages } from '../../connect/pages.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { parseText } from '../../parse/parse-number.ts';
-import { maxOption } from '../../parse/shared-options.ts';
+import { choiceOption, maxOption } from '../../parse/shared-options.ts';
 import { REFUND, REFUND_COLUMNS, REFUND_FIELDS, refundView } from '../../views/payments/refund.ts';
 import * as json from '../../views/schema.ts';
 
@@ -36,7 +36,7 @@ function addListVerb(refund: Command, commandContext: CommandContext): void {
   })
     .option('--session <sessionId>', 'only of this session')
     .option('--slot <slot>', 'only of this slot')
-    .addOption(new Option('--state <state>', 'only in this state').choices(Object.keys(REFUND_STATES)))
+    .addOption(choiceOption('--state <state>', 'only in this state', REFUND_STATES))
     .option('--needs-review', 'only those that an operator has to review');
   addWatch(listing.addOption(maxOption())).action(
     async ({ session, slot, state, needsReview, ...options }: ListOptions) => {

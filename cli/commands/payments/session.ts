@@ -1,5 +1,5 @@
 // hubctl session: charge sessions.
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { CHARGE_STATUSES } from '../../../lib/presentation/enum-names.ts';
 import { listSessionEvents } from '../../../lib/presentation/session-timeline.ts';
 import type { CommandContext } from '../../command-context.ts';
@@ -13,15 +13,15 @@ import { parseMoneyOption } from '../../parse/amount-option.ts';
 import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { parseCount, parsePair, parseText } from '../../parse/parse-number.ts';
 import { checkPeriod, timestampOf } from '../../parse/parse-time.ts';
-import { addPeriod, maxOption, yesOption } from '../../parse/shared-options.ts';
+import { addPeriod, choiceOption, maxOption, yesOption } from '../../parse/shared-options.ts';
 import { VERIFICATION, VERIFICATION_COLUMNS, verificationView } from '../../views/payments/callback.ts';
 import {
   CHARGE_SESSION,
   CHARGE_SESSION_COLUMNS,
   CHARGE_SESSION_FIELDS,
+  chargeSessionView,
   CREATED_SESSION,
   CREATED_SESSION_FIELDS,
-  chargeSessionView,
 } from '../../views/payments/charge-session.ts';
 import { moneyText } from '../../views/payments/money.ts';
 import {
@@ -32,9 +32,9 @@ import {
   recheckedView,
   SESSION_HISTORY,
   SESSION_HISTORY_FIELDS,
+  sessionHistoryView,
   STATUS_CHANGE,
   STATUS_CHANGE_COLUMNS,
-  sessionHistoryView,
   statusChangeView,
 } from '../../views/payments/session-history.ts';
 import * as json from '../../views/schema.ts';
@@ -177,7 +177,7 @@ function addListVerb(session: Command, commandContext: CommandContext): void {
     prints: { document: json.list(CHARGE_SESSION) },
   })
     .option('--slot <slot>', 'only of this slot')
-    .addOption(new Option('--status <status>', 'only with this status').choices(Object.keys(CHARGE_STATUSES)))
+    .addOption(choiceOption('--status <status>', 'only with this status', CHARGE_STATUSES))
     .option('--order <text>', 'only with exactly this order reference')
     .option('--held', 'only with a payment held for review because of its risk');
   addWatch(addPeriod(listing, 'those created').addOption(maxOption())).action(

@@ -1,5 +1,5 @@
 // hubctl slot: accounts at payment providers.
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb, nounOf, type Register } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
@@ -10,7 +10,7 @@ import { addWatch, type ListingOptions, printList } from '../../output/watch-lis
 import { readCredentials } from '../../parse/credentials.ts';
 import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { parsePair } from '../../parse/parse-number.ts';
-import { collect, credentialsOption } from '../../parse/shared-options.ts';
+import { choiceOption, collect, credentialsOption } from '../../parse/shared-options.ts';
 import {
   SLOT,
   SLOT_COLUMNS,
@@ -84,9 +84,11 @@ function addAddVerb(slot: Command, commandContext: CommandContext): void {
     .argument('<name>', 'name of the slot: lower-case letters, digits, inner dashes')
     .requiredOption('--gateway <gateway>', 'gateway, such as gateway_one')
     .addOption(
-      new Option('--environment <where>', 'whether it charges real money')
-        .choices(Object.keys(SLOT_ENVIRONMENTS))
-        .makeOptionMandatory(),
+      choiceOption(
+        '--environment <where>',
+        'whether it charges real money',
+        SLOT_ENVIRONMENTS,
+      ).makeOptionMandatory(),
     )
     .option('--base-url <url>', "address of the provider's API; in production, by default the provider's own")
     .addOption(credentialsOption())
@@ -95,9 +97,7 @@ function addAddVerb(slot: Command, commandContext: CommandContext): void {
     .option('--return-origin <url>', RETURN_ORIGIN, collect)
     .action(async (name: string, options: AddOptions) => {
       const { gateway, environment, baseUrl, credentialsFile, option = {}, holdRisky } = options;
-      const credentials = await readCredentials(commandContext, credentialsFile, () =>
-        listCredentialNames(commandContext, gateway),
-      );
+      const credentials = await credentialsFor(commandContext, gateway, credentialsFile);
       const reply = await hub.paymentAdmin.addSlot({
         name,
         gateway,
@@ -194,9 +194,7 @@ function addRotateVerb(slot: Command, commandContext: CommandContext): void {
     .addOption(credentialsOption())
     .action(async (name: string, { credentialsFile }: { credentialsFile?: string }) => {
       const { gateway } = requireField((await hub.paymentAdmin.getSlot({ slot: name })).slot, 'slot');
-      const credentials = await readCredentials(commandContext, credentialsFile, () =>
-        listCredentialNames(commandContext, gateway),
-      );
+      const credentials = await credentialsFor(commandContext, gateway, credentialsFile);
       await printSlot(out, (await hub.paymentAdmin.rotateSlotCredentials({ slot: name, credentials })).slot);
       out.note(`Test them with: hubctl slot test ${name}`);
     });
@@ -250,11 +248,13 @@ async function printSlot(out: Output, found: Parameters<typeof slotView>[0] | un
   await out.record(slotView(found), SLOT_FIELDS);
 }
 
-/** The names of the credentials that a gateway needs. */
-async function listCredentialNames({ hub }: CommandContext, name: string): Promise<readonly string[]> {
-  const { gateways } = await hub.paymentAdmin.listGateways({});
-  const known = gateways.map(({ gateway }) => gateway).join(', ');
-  const found = gateways.find(({ gateway }) => gateway === name);
-  if (found === undefined) throw usageError(`--gateway ${name}: unknown gateway. Use one of ${known}.`);
-  return found.credentials;
+/** Without a file, prompts for the credentials that the gateway needs. */
+function credentialsFor(commandContext: CommandContext, name: string, file: string | undefined) {
+  return readCredentials(commandContext, file, async () => {
+    const { gateways } = await commandContext.hub.paymentAdmin.listGateways({});
+    const known = gateways.map(({ gateway }) => gateway).join(', ');
+    const found = gateways.find(({ gateway }) => gateway === name);
+    if (found === undefined) throw usageError(`--gateway ${name}: unknown gateway. Use one of ${known}.`);
+    return found.credentials;
+  });
 }

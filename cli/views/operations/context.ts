@@ -1,6 +1,7 @@
 // JSON schema and columns of contexts.
 import type { StoredContext } from '../../connect/stored-contexts.ts';
 import type { Column } from '../../output/table.ts';
+import { omitUndefined } from '../../parse/omit-undefined.ts';
 import * as json from '../schema.ts';
 
 export const CONTEXT = json.object('Context', {
@@ -18,16 +19,9 @@ export type ContextView = json.ValueOf<typeof CONTEXT>;
 export function contextView(name: string, current: boolean, context: StoredContext): ContextView {
   const { server, token, ca, clientCert, clientKey } = context;
   const [, tokenId] = /^hub_([0-9a-z]{26})_/.exec(token ?? '') ?? [];
-  return {
-    name,
-    current,
-    server,
-    authentication: clientCert !== undefined ? 'certificate' : token !== undefined ? 'token' : 'none',
-    ...(tokenId !== undefined && { tokenId: `tok_${tokenId}` }),
-    ...(ca !== undefined && { ca }),
-    ...(clientCert !== undefined && { clientCert }),
-    ...(clientKey !== undefined && { clientKey }),
-  };
+  const authentication = clientCert !== undefined ? 'certificate' : token !== undefined ? 'token' : 'none';
+  const known = omitUndefined({ tokenId: tokenId && `tok_${tokenId}`, ca, clientCert, clientKey });
+  return { name, current, server, authentication, ...known };
 }
 
 export const CONTEXT_COLUMNS: readonly Column<ContextView>[] = [

@@ -39,7 +39,6 @@ export function addNoun(program: Command, name: CommandName, description: string
   return program.command(name).summary(summary).description(description).helpGroup(group).helpCommand(false);
 }
 
-/** A noun with these verbs. */
 export function nounOf(name: CommandName, description: string, verbs: readonly Register[]): Register {
   return (program, commandContext) => {
     const noun = addNoun(program, name, description);
@@ -57,7 +56,6 @@ export function addCommand(
   return addVerb(program, name, { ...manual, summary }).helpGroup(group);
 }
 
-/** Adds a verb of a noun. */
 export function addVerb(noun: Command, name: string, manual: VerbManual): Command {
   const command = noun.command(name).summary(manual.summary).description(manual.description);
   manuals.set(command, manual);

@@ -62,7 +62,6 @@ const UNAVAILABLE: ReadonlySet<Code> = new Set([
 const RETRY_AFTER_SECONDS = 5;
 const SHED_SECONDS = 2;
 
-/** The Problem for a service that is unavailable. */
 export function unavailable(cause: unknown): Problem {
   return new Problem('unavailable', 'The hub cannot answer at the moment. Try again in a few seconds.', {
     headers: ['Retry-After', String(RETRY_AFTER_SECONDS)],

@@ -18,9 +18,7 @@ import { findLocalDatabase } from './local-database.ts';
 
 export type RunBackupOptions = {
   readonly dataDir: string;
-  /** The path of the backup. */
   readonly out: string;
-  /** Whether to overwrite an existing file. */
   readonly force: boolean;
   readonly passphrase: () => Promise<string>;
   readonly progress: Progress;

@@ -39,11 +39,7 @@ type TimeFormat = { readonly zone: string; readonly dates: 'dmy' | 'mdy' | undef
 const TIME =
   /^(\d{4}-\d\d-\d\d|\d\d?[/.-]\d\d?[/.-]\d{4})(?:[T ]+(\d\d?):(\d\d)(?::(\d\d))?(?:[.:]\d{1,9})?(?: ?([AP]M))?(?: ?(Z|UTC|(?:GMT)?[+-]\d\d:?\d\d))?)?$/i;
 
-/**
- * Reads a time to the second, in milliseconds since 1970.
- *
- * @throws CellError
- */
+/** Reads a time to the second, in milliseconds since 1970. @throws CellError */
 export function readTime(cell: string, { zone, dates }: TimeFormat): number {
   const [, day = '', hour = '0', minute = '00', second = '00', half, offset] = TIME.exec(cell) ?? [];
   const date = isoDate(day, dates);

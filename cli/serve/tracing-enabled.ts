@@ -1,9 +1,7 @@
 // Whether tracing is on, by the standard variables of OpenTelemetry, without loading the SDK.
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** An exporter is configured, and tracing is not disabled. */
-export function isTracingEnabled(environment: Environment): boolean {
+export function isTracingEnabled(environment: Readonly<Record<string, string | undefined>>): boolean {
   const {
     OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own = endpoint,

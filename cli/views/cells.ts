@@ -1,10 +1,7 @@
 // Formats single values: times, seats, limits.
 
-/** The parts of a protobuf Timestamp. */
-type Instant = { readonly seconds: bigint; readonly nanos: number };
-
-/** RFC 3339 in UTC with milliseconds. */
-export function rfc3339(instant: Instant): string {
+/** A protobuf Timestamp in RFC 3339, in UTC with milliseconds. */
+export function rfc3339(instant: { readonly seconds: bigint; readonly nanos: number }): string {
   return new Date(Number(instant.seconds) * 1000 + Math.floor(instant.nanos / 1e6)).toISOString();
 }
 

@@ -3,7 +3,6 @@ import { createContext } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { createState, useValue } from './observable-state.ts';
 
-/** Whether polling is paused. */
 export const isPaused = createState(false);
 
 /** The time of the last answer, and whether the latest poll failed. */

@@ -20,7 +20,6 @@ export const signedIn = createState<SignedIn | undefined>(undefined);
 
 export const SignedInContext = createContext<SignedIn | undefined>(undefined);
 
-/** Who is signed in, for the views. */
 export function useSignedIn(): SignedIn {
   const who = useContext(SignedInContext);
   if (who === undefined) throw new Error('nobody is signed in');

@@ -10,7 +10,6 @@ const kept = THEMES.find((each) => each === localStorage.getItem(KEY));
 export const theme = createState<Theme>(kept ?? 'system');
 
 const darkMedia = matchMedia('(prefers-color-scheme: dark)');
-/** Whether the system prefers a dark theme. */
 export const isSystemDark = createState(darkMedia.matches);
 darkMedia.addEventListener('change', () => isSystemDark.set(darkMedia.matches));
 

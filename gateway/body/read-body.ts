@@ -248,10 +248,7 @@ export function parseForm(text: string): FormFields {
   return fields;
 }
 
-/**
- * Decodes the name and the value of a `name=value` pair.
- * @throws Problem invalid_request
- */
+/** Decodes the name and the value of a `name=value` pair. @throws Problem invalid_request */
 export function decodePair(pair: string): { name: string; value: string } {
   const equals = pair.indexOf('=');
   return equals === -1

@@ -24,19 +24,15 @@ export function readComments() {
     /** Returns the comment of an RPC without its list of errors: REST documents errors as problems. */
     ofMethod({ parent, name }: DescMethod): string {
       const method = registry.getService(parent.typeName)?.methods.find((each) => each.name === name);
-      return method === undefined
-        ? ''
-        : paragraphs(getComments(method).leading).filter(saysWhatItDoes).join('\n\n');
+      if (method === undefined) return '';
+      const all = paragraphs(getComments(method).leading);
+      return all.filter((paragraph) => !paragraph.startsWith('Errors')).join('\n\n');
     },
     ofField({ parent, name }: DescField): string {
       const field = registry.getMessage(parent.typeName)?.fields.find((each) => each.name === name);
       return field === undefined ? '' : paragraphs(getComments(field).leading).join('\n\n');
     },
   };
-}
-
-function saysWhatItDoes(paragraph: string): boolean {
-  return !paragraph.startsWith('Errors');
 }
 
 function paragraphs(comment = ''): string[] {

@@ -12,7 +12,6 @@ export type DocumentParts = {
   readonly routes: readonly Route[];
   readonly drivers: readonly PaymentDriver[];
   readonly comments: Comments;
-  /** Version of the package. */
   readonly version: string;
 };
 

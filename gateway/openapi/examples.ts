@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 
 export type Example = {
   readonly parameters?: { readonly [name: string]: string };
-  /** Request body. */
   readonly body?: object;
   /** Response body. */
   readonly response?: unknown;

@@ -20,7 +20,6 @@ import type { JsonSchema, ResponseShape } from '../routes/openapi-operation.ts';
 import type { Comments } from './comments.ts';
 import type { Components } from './components.ts';
 
-/** Inputs of the conversion. */
 export type Parts = { readonly components: Components; readonly comments: Comments };
 
 /**
@@ -166,10 +165,7 @@ const CLASSES: { readonly [name: string]: string } = {
   '\\p{Zp}': '\\u2029',
 };
 
-/**
- * Returns the same pattern in ASCII.
- * @throws Error for an unknown character class
- */
+/** Returns the same pattern in ASCII. @throws Error for an unknown character class */
 function portable(pattern: string): string {
   return pattern
     .replace(/\\[pP]\{\w+\}/g, (name) => {

@@ -37,7 +37,8 @@ async function redirect(callbacks: Callbacks, call: Call): Promise<RouteResponse
     throw new Problem('method_not_allowed', `Use ${ALLOW} here.`, { headers: ['Allow', ALLOW] });
   }
   const address = await callbacks.getReturnAddress({ sessionId }, call.rpc).catch((error: unknown) => {
-    throw errorCode(error) === 'session_unknown' ? unknownOrder() : error;
+    if (errorCode(error) !== 'session_unknown') throw error;
+    throw new Problem('not_found', 'There is no order at this address.');
   });
   const { returnUrl, hasOrderPage, gateway } = address;
   if (method === 'POST') await deliverFields(callbacks, call, gateway);
@@ -71,7 +72,3 @@ const FINISHED = pageResponse({
   main: html`<h1>You can close this page</h1>
 <p>The payment provider tells the seller the result of your payment.</p>`,
 });
-
-function unknownOrder(): Problem {
-  return new Problem('not_found', 'There is no order at this address.');
-}

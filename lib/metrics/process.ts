@@ -4,7 +4,6 @@ import { performance } from 'node:perf_hooks';
 import type { Metrics } from './metrics.ts';
 
 export type ProcessFacts = {
-  /** The version of the hub. */
   readonly version: string;
   /** The role of this process: `all`, `core` or `gateway`. */
   readonly role: string;

@@ -1,5 +1,5 @@
 // hubctl mail: the mails that customers get about their orders.
-import { type Command, Option } from 'commander';
+import type { Command, Option } from 'commander';
 import { MAIL_KINDS, MAIL_STATES } from '../../../lib/presentation/enum-names.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb, nounOf } from '../../command-help.ts';
@@ -16,9 +16,9 @@ import {
   MAIL_FIELDS,
   mailView,
   PREVIEW,
-  templateSummaryView,
   TEST_MAIL,
   TEST_MAIL_FIELDS,
+  templateSummaryView,
   testMailView,
 } from '../../views/orders/mail.ts';
 import * as json from '../../views/schema.ts';

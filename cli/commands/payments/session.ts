@@ -19,9 +19,9 @@ import {
   CHARGE_SESSION,
   CHARGE_SESSION_COLUMNS,
   CHARGE_SESSION_FIELDS,
-  chargeSessionView,
   CREATED_SESSION,
   CREATED_SESSION_FIELDS,
+  chargeSessionView,
 } from '../../views/payments/charge-session.ts';
 import { moneyText } from '../../views/payments/money.ts';
 import {
@@ -32,9 +32,9 @@ import {
   recheckedView,
   SESSION_HISTORY,
   SESSION_HISTORY_FIELDS,
-  sessionHistoryView,
   STATUS_CHANGE,
   STATUS_CHANGE_COLUMNS,
+  sessionHistoryView,
   statusChangeView,
 } from '../../views/payments/session-history.ts';
 import * as json from '../../views/schema.ts';

@@ -14,7 +14,6 @@ export const SIGNING_KEY = json.view('SigningKey', 'hub.license.v1.SigningKey', 
   createdAt: json.time(),
   publicKeyPem: json.text(),
 });
-export type SigningKeyView = json.ValueOf<typeof SIGNING_KEY>;
 
 const DEFAULT_TERMS = json.view('DefaultTerms', 'hub.license.v1.DefaultTerms', {
   leaseDays: json.integer(
@@ -58,7 +57,7 @@ function days(count: number): string {
   return count === 0 ? 'none' : counted(count, 'day');
 }
 
-export const SIGNING_KEY_COLUMNS: readonly Column<SigningKeyView>[] = [
+export const SIGNING_KEY_COLUMNS: readonly Column<json.ValueOf<typeof SIGNING_KEY>>[] = [
   { title: 'SIGNING KEY', cell: (key) => key.kid },
   { title: 'STATE', cell: (key) => key.state },
   { title: 'CREATED', cell: (key) => shortTime(key.createdAt) },

@@ -24,7 +24,7 @@ export const customerView = (customer: Customer | undefined): CustomerView => js
 
 export const CUSTOMER_FIELDS: readonly Column<CustomerView>[] = [
   { title: 'Customer', cell: (item) => item.customerId },
-  { title: 'Name', cell: nameText },
+  { title: 'Name', cell: ({ name, erasedAt }) => (erasedAt === undefined ? name : '(erased)') },
   { title: 'Email', cell: (item) => item.email },
   { title: 'Reference', cell: (item) => item.externalRef },
   { title: 'Metadata', cell: ({ metadata }) => metadataText(metadata) },
@@ -33,10 +33,6 @@ export const CUSTOMER_FIELDS: readonly Column<CustomerView>[] = [
 ];
 
 export const CUSTOMER_COLUMNS = pick(CUSTOMER_FIELDS, 'Customer', 'Name', 'Email', 'Reference', 'Created');
-
-function nameText({ name, erasedAt }: CustomerView): string {
-  return erasedAt === undefined ? name : '(erased)';
-}
 
 /** By name. */
 function metadataText(metadata: Readonly<Record<string, string>>): string {

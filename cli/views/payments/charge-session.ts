@@ -68,7 +68,7 @@ export function chargeSessionView(session: ChargeSession | undefined): ChargeSes
 
 export const CHARGE_SESSION_FIELDS: readonly Column<ChargeSessionView>[] = [
   { title: 'Session', cell: (item) => item.sessionId },
-  { title: 'Status', cell: statusText },
+  { title: 'Status', cell: ({ status, heldAt }) => (heldAt === undefined ? status : `${status} (held)`) },
   { title: 'Why', cell: (item) => item.statusReason + unconfirmedText(item.status, item.statusVerified) },
   { title: 'Amount', cell: moneyText, right: true },
   { title: 'Refunded', cell: ({ refunded }) => refunded && moneyText(refunded) },
@@ -102,7 +102,3 @@ export const CREATED_SESSION_FIELDS: readonly Column<json.ValueOf<typeof CREATED
   ...CHARGE_SESSION_FIELDS,
   { title: 'Claim token', cell: (item) => item.claimToken },
 ];
-
-function statusText({ status, heldAt }: ChargeSessionView): string {
-  return heldAt === undefined ? status : `${status} (held)`;
-}

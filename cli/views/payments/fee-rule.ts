@@ -54,7 +54,7 @@ export const FEE_RULE_COLUMNS: readonly Column<FeeRuleView>[] = [
   { title: 'Version', cell: (rule) => rule.version, right: true },
   { title: 'For', cell: feeRuleScope },
   { title: 'Fee', cell: termsText },
-  { title: 'State', cell: stateText },
+  { title: 'State', cell: ({ state }) => state.replace('_', ' ') },
   { title: 'From', cell: (rule) => shortTime(rule.validFrom) },
   { title: 'To', cell: (rule) => shortTime(rule.validTo) },
 ];
@@ -91,10 +91,6 @@ export const FEE_BACKTEST_COLUMNS: readonly Column<FeeBacktestView>[] = [
     right: true,
   },
 ];
-
-function stateText({ state }: FeeRuleView): string {
-  return state.replace('_', ' ');
-}
 
 type TermsView = Pick<FeeRuleView, 'percent' | 'fixed' | 'min' | 'max'>;
 

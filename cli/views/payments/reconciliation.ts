@@ -15,7 +15,6 @@ const STATEMENT_LINE = json.object('StatementLine', {
   ...MONEY.properties,
   at: json.optional(json.time('the time on the line')),
 });
-type StatementLineView = json.ValueOf<typeof STATEMENT_LINE>;
 
 const DIFFERENCE = json.object('Difference', {
   field: json.oneOf(['amount', 'currency', 'fee'], 'what differs'),
@@ -73,7 +72,7 @@ export function reconciliationView(found: Comparison, about: About): Reconciliat
   };
 }
 
-function lineView(line: StatementLine): StatementLineView {
+function lineView(line: StatementLine): json.ValueOf<typeof STATEMENT_LINE> {
   const { id, payment, reference, minor, currency, at } = line;
   return {
     line: line.line,

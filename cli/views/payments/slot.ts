@@ -30,7 +30,7 @@ export const SLOT_FIELDS: readonly Column<SlotView>[] = [
   { title: 'Id', cell: (slot) => slot.slotId },
   { title: 'Gateway', cell: (slot) => slot.gateway },
   { title: 'Environment', cell: (slot) => slot.environment },
-  { title: 'State', cell: state },
+  { title: 'State', cell: ({ disabled }) => (disabled ? 'disabled' : 'enabled') },
   { title: 'Base URL', cell: (slot) => slot.baseUrl },
   { title: 'Options', cell: (slot) => pairsText(slot.options) },
   { title: 'Return origins', cell: (slot) => slot.returnOrigins.join(', ') },
@@ -40,10 +40,6 @@ export const SLOT_FIELDS: readonly Column<SlotView>[] = [
 ];
 
 export const SLOT_COLUMNS = pick(SLOT_FIELDS, 'Slot', 'Gateway', 'Environment', 'State', 'Base URL');
-
-function state({ disabled }: SlotView): string {
-  return disabled ? 'disabled' : 'enabled';
-}
 
 export const SLOT_TEST = json.view('SlotTest', 'hub.payment.v1.TestSlotResponse', {
   slot: json.text('name of the slot'),

@@ -1,7 +1,6 @@
 // Tabs that choose the state of what a list shows.
 import { linkTo, useRoute } from '../route.ts';
 
-/** States with their titles. */
 export type Tab = readonly [state: string, title: string, ...unknown[]];
 
 export function StateTabs({ tabs, state }: { readonly tabs: readonly Tab[]; readonly state: string }) {

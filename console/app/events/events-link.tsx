@@ -3,7 +3,6 @@ import { linkTo } from '../route.ts';
 import { useSignedIn } from '../signed-in.ts';
 
 type LinkProps = {
-  /** The id of the object. */
   readonly object: string;
   /** The app or the slot of the object. Without one, limited tokens cannot list its events. */
   readonly scope?: { readonly app?: string; readonly slot?: string };

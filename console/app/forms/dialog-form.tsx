@@ -19,7 +19,6 @@ export type DialogFormProps<K extends string, S> = FormOptions<K, S> & {
   readonly isReady?: (values: Values<K>) => boolean;
   /** States what submitting will do. */
   readonly effect?: (form: WholeForm<K>, subject: S) => ComponentChildren;
-  /** The fields. */
   readonly children: (form: WholeForm<K>, subject: S) => ComponentChildren;
 };
 

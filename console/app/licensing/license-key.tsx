@@ -59,7 +59,6 @@ export function Rekey({ license }: { readonly license: License }) {
   );
 }
 
-/** License keys, to copy. */
 export function KeyTexts({ keys }: { readonly keys: readonly string[] }) {
   const isOne = keys.length === 1;
   return (

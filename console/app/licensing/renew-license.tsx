@@ -28,7 +28,7 @@ export function RenewLicense({ license }: { readonly license: License }) {
       title="Renew this license"
       submitLabel="Renew"
       subject={license}
-      initial={renewValues}
+      initial={({ expiresAt }) => ({ ...NO_PERIOD, by: 'year', to: timeText(expiresAt) })}
       submit={async ({ values, subject, idempotencyKey }) => {
         await licenses.renewLicense({
           licenseId,
@@ -73,10 +73,6 @@ function RenewEffect({ license, values }: { readonly license: License; readonly 
       </p>
     </>
   );
-}
-
-function renewValues(license: License): Values<RenewKey> {
-  return { ...NO_PERIOD, by: 'year', to: timeText(license.expiresAt) };
 }
 
 /** @throws FieldError if a value cannot be read */

@@ -73,7 +73,6 @@ function CustomerActions({ customer, apps }: ActionsProps) {
   );
 }
 
-/** Erases the personal data of a customer. */
 function EraseCustomer({ customer: { customerId, name } }: { readonly customer: Customer }) {
   const { hub } = useSignedIn();
   const erase = async (): Promise<string> => {

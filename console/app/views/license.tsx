@@ -72,7 +72,6 @@ export function LicenseView({ id }: { readonly id: string }) {
   );
 }
 
-/** The terms and the history of the license. */
 function LicenseFacts({ license }: { readonly license: License }) {
   const { customerId, validFor, suspendedAt, revokedAt, graceEndsAt } = license;
   return (

@@ -1,6 +1,6 @@
 // One charge session: its data and its history as a timeline.
 
-import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Order } from '../../../gen/hub/order/v1/order_pb.ts';
 import { type ChargeSession, ChargeStatus, type UsageLog } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import {
@@ -212,7 +212,7 @@ function Timeline({ lines }: { readonly lines: readonly SessionEvent[] }) {
     <ol class="timeline">
       {lines.map((line, index) => {
         const before = lines[index - 1]?.at;
-        const gap = line.at && before ? millisecondsOf(line.at) - millisecondsOf(before) : 0;
+        const gap = line.at && before ? timestampMs(line.at) - timestampMs(before) : 0;
         return (
           <li key={`${index} ${line.what}`} class={`${line.kind} ${toneOf(line)}`}>
             <div class="when">
@@ -242,10 +242,6 @@ function toneOf({ what, kind, detail }: SessionEvent): Tone {
   if (kind === 'request' && /^(unavailable|mismatch|reversed) /.test(detail)) return 'bad';
   if (GOOD.test(what) || (kind === 'request' && detail.startsWith('paid '))) return 'good';
   return BAD.test(what) ? 'bad' : 'calm';
-}
-
-function millisecondsOf(at: Timestamp): number {
-  return timestampDate(at).getTime();
 }
 
 function Fees({ usageLog }: { readonly usageLog: UsageLog }) {

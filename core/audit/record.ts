@@ -4,6 +4,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { ClientBase, Pool, QueryConfig } from 'pg';
 import type { Actor } from '../access/caller.ts';
 import { newUuid, parseId, type Uuid } from '../ids.ts';
+import { columns } from '../storage/sql/transaction.ts';
 import { AuditEntrySchema, type Facts } from './entities.ts';
 
 /** The actor of changes that the hub makes itself. */
@@ -76,8 +77,7 @@ export function recordChanges(actor: Actor, at: Date, changes: readonly Change[]
       tokenUuid(actor),
       actor.certificateSubject ?? null,
       changes.map(() => newUuid()),
-      changes.map(({ action }) => action),
-      changes.map(({ subject }) => subject),
+      ...columns(changes, 'action', 'subject'),
       changes.map(({ before }) => json(before)),
       changes.map(({ after }) => json(after)),
       changes.map(({ detail = {} }) => json(detail)),

@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { ClientBase } from 'pg';
 import type { EventType } from '../../lib/presentation/event-types.ts';
-import type { Write } from '../storage/sql/transaction.ts';
+import { columns, type Write } from '../storage/sql/transaction.ts';
 import { EventOutboxSchema } from './entities.ts';
 
 export type NewEvent = {
@@ -22,13 +22,7 @@ export function recordEvents(at: Date, events: readonly NewEvent[]): Write & { r
            select type, array_agg(object_id), array_agg(app_id), array_agg(slot_id), $5
            from unnest($1::text[], $2::uuid[], $3::uuid[], $4::uuid[]) as t (type, object_id, app_id, slot_id)
            group by type`,
-    values: [
-      events.map(({ type }) => type),
-      events.map(({ objectId }) => objectId),
-      events.map(({ appId }) => appId ?? null),
-      events.map(({ slotId }) => slotId ?? null),
-      at,
-    ],
+    values: [...columns(events, 'type', 'objectId', 'appId', 'slotId'), at],
   };
 }
 

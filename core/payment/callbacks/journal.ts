@@ -4,6 +4,7 @@ import type { Pool } from 'pg';
 import type { Clock } from '../../clock.ts';
 import { newUuid, parseId } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
+import { columns } from '../../storage/sql/transaction.ts';
 import { reasonIgnored } from '../providers/registry.ts';
 import { readSessionsBy, SESSION_COLUMNS, type StoredSession } from '../sessions/read-sessions.ts';
 import type { TakenVerificationLease, VerificationLeases } from '../verification/lease.ts';
@@ -133,15 +134,8 @@ async function appendCallbacks(
     sessionId !== null && holder !== null ? [{ sessionId, holder }] : [],
   );
   const values = [
-    rows.map(({ id }) => id),
-    rows.map(({ gateway }) => gateway),
-    rows.map((row) => row.claimedSessionId),
-    rows.map(({ fields }) => fields),
-    rows.map(({ sessionId }) => sessionId),
-    rows.map(({ transactionId }) => transactionId),
-    rows.map(({ paymentId }) => paymentId),
-    rows.map(({ holder }) => holder),
-    rows.map(({ ignoredReason }) => ignoredReason),
+    ...columns(rows, 'id', 'gateway', 'claimedSessionId', 'fields', 'sessionId'),
+    ...columns(rows, 'transactionId', 'paymentId', 'holder', 'ignoredReason'),
     at,
     limit,
   ];

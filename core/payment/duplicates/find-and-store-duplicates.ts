@@ -4,7 +4,7 @@
 import type { PoolClient } from 'pg';
 import { recordChanges } from '../../audit/record.ts';
 import { formatId, newUuid } from '../../ids.ts';
-import { inTransaction } from '../../storage/sql/transaction.ts';
+import { columns, inTransaction } from '../../storage/sql/transaction.ts';
 import { formatMoney } from '../money.ts';
 import {
   type FoundPayment,
@@ -153,10 +153,7 @@ async function addDuplicates(
       session.slotId,
       session.gateway,
       at,
-      candidates.map(({ id }) => id),
-      candidates.map(({ gatewayTransactionId }) => gatewayTransactionId),
-      candidates.map(({ bankTransactionId }) => bankTransactionId ?? null),
-      candidates.map(({ providerPaymentId }) => providerPaymentId),
+      ...columns(candidates, 'id', 'gatewayTransactionId', 'bankTransactionId', 'providerPaymentId'),
       candidates.map(({ amount }) => amount.minor),
       candidates.map(({ amount }) => amount.currency),
     ],

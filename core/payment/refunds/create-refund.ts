@@ -48,9 +48,7 @@ export function createCreateRefund(options: CreateRefundOptions): CreateRefund {
         const session = await lockSession(client, sessionId);
         return session && findOrInsert(client, session, parameters, { actor, at: clock() });
       }));
-    if (!stored) {
-      throw sessionUnknown();
-    }
+    if (!stored) throw sessionUnknown();
     if (stored.isNew) {
       await syncRefunds.request(sessionId, busyWaitMs).catch((err) => {
         const refundId = formatId('rfd', stored.id);

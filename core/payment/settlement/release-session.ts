@@ -31,9 +31,7 @@ export function createReleaseSession(options: ReleaseOptions): ReleaseSession {
   return async (sessionId, reason, actor) => {
     const id = parseId('chs', sessionId);
     const released = id && (await release(pool, { id, sessionId, reason, actor, at: clock() }));
-    if (!released) {
-      throw sessionUnknown();
-    }
+    if (!released) throw sessionUnknown();
     try {
       await verifySession({ sessionId: id, waitMs: busyWaitMs });
     } catch (err) {

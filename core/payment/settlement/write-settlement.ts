@@ -154,13 +154,8 @@ export function recordSteps(
                                 $7::timestamptz[], $8::int[])`,
     values: [
       rows.map(() => newUuid()),
-      rows.map((row) => row.sessionId),
-      rows.map((row) => row.callbackId),
-      rows.map((row) => row.operation),
-      rows.map((row) => row.outcome),
-      rows.map((row) => row.detail),
-      rows.map((row) => row.askedAt),
-      rows.map((row) => Math.round(row.durationMs)),
+      ...columns(rows, 'sessionId', 'callbackId', 'operation', 'outcome', 'detail', 'askedAt'),
+      rows.map(({ durationMs }) => Math.round(durationMs)),
     ],
   };
 }
@@ -191,6 +186,7 @@ export function refundEntry(
 
 /** Fails with SQLSTATE 23505 if a session already has an entry of kind `payment`. */
 export function logUsages(entries: readonly UsageEntry[], at: Date): Write {
+  const sessions = entries.map(({ session }) => session);
   return {
     // usage_log_session_idx: a reversal takes back the latest payment, which is the first one if there is no
     // later one.
@@ -206,16 +202,12 @@ export function logUsages(entries: readonly UsageEntry[], at: Date): Write {
              as t (id, kind, session_id, slot_id, gateway, gateway_transaction_id, amount_minor, currency,
                    fee_total_minor, order_reference, received_minor, received_currency)`,
     values: [
-      entries.map(({ id }) => id),
-      entries.map(({ kind }) => kind),
-      entries.map(({ session }) => session.id),
-      entries.map(({ session }) => session.slotId),
-      entries.map(({ session }) => session.gateway),
-      entries.map(({ gatewayTransactionId }) => gatewayTransactionId),
-      entries.map(({ amountMinor }) => amountMinor),
-      entries.map(({ session }) => session.amount.currency),
+      ...columns(entries, 'id', 'kind'),
+      ...columns(sessions, 'id', 'slotId', 'gateway'),
+      ...columns(entries, 'gatewayTransactionId', 'amountMinor'),
+      sessions.map(({ amount }) => amount.currency),
       entries.map(({ fees }) => fees.totalMinor),
-      entries.map(({ session }) => session.orderReference),
+      ...columns(sessions, 'orderReference'),
       entries.map(({ received }) => received?.minor ?? null),
       entries.map(({ received }) => received?.currency ?? null),
       at,

@@ -28,9 +28,7 @@ export function createRecheck(options: RecheckOptions) {
   return async (sessionId: string, actor: Actor): Promise<readonly VerificationStep[]> => {
     const id = parseId('chs', sessionId);
     const before = id && (await readSession(pool, id));
-    if (!before) {
-      throw sessionUnknown();
-    }
+    if (!before) throw sessionUnknown();
     // Before the verification: refunds may explain what that reports as a reversal. A provider that does not
     // answer about refunds does not fail the recheck.
     if (before.status === 'success') await syncRefunds.sync(id, busyWaitMs);

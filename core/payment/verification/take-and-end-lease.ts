@@ -2,6 +2,7 @@
 // may differ.
 import type { Pool, QueryConfig } from 'pg';
 import { ASYNC_COMMIT } from '../../storage/sql/async-commit.ts';
+import { columns } from '../../storage/sql/transaction.ts';
 import { readSessionsBy, SESSION_COLUMNS, type StoredSession } from '../sessions/read-sessions.ts';
 import { countVerification, VERIFICATION_ALLOWED } from './rate-limit.ts';
 
@@ -45,12 +46,7 @@ export async function takeLeases(
              order by id for no key update ${isShared ? 'skip locked' : ''}
            )
            ${TAKE_FREE}`,
-    values: [
-      requests.map(({ sessionId }) => sessionId),
-      requests.map(({ holder }) => holder),
-      requests.map(({ rateLimited }) => rateLimited),
-      leaseMs,
-    ],
+    values: [...columns(requests, 'sessionId', 'holder', 'rateLimited'), leaseMs],
   });
   return requests.map(({ holder }) => sessions.get(holder));
 }
@@ -79,6 +75,6 @@ export function endLeases(leases: readonly LeaseHolder[]): QueryConfig {
     // charge_session_pkey
     text: `${END} from unnest($1::uuid[], $2::uuid[]) as t (id, holder), ${ASYNC_COMMIT}
            where c.id = t.id and c.id = any($1) and c.verifying_by = t.holder`,
-    values: [leases.map(({ sessionId }) => sessionId), leases.map(({ holder }) => holder)],
+    values: columns(leases, 'sessionId', 'holder'),
   };
 }

@@ -30,19 +30,13 @@ export function startDispatcher(options: DispatcherOptions) {
   const running = new Set<Promise<void>>();
   let stopped = false;
   const finish = createBatcher<FinishedDelivery, void>({
-    maxSize: 128,
-    maxInFlight: 2,
     run: async (finished) => {
       await finishDeliveries(pool, finished);
       return finished.map(() => undefined);
     },
   });
 
-  const isHeld = createBatcher<ClaimedDelivery, boolean>({
-    maxSize: 128,
-    maxInFlight: 2,
-    run: (deliveries) => areHeld(pool, deliveries),
-  });
+  const isHeld = createBatcher<ClaimedDelivery, boolean>({ run: (deliveries) => areHeld(pool, deliveries) });
 
   const start = (endpoint: DueEndpoint): void => {
     endpoints.add(endpoint.id);

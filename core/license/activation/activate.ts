@@ -32,7 +32,6 @@ export type ActivateOptions = {
   readonly clock: Clock;
 };
 
-const BATCHES = { maxSize: 128, maxInFlight: 2 };
 /** Attempts to allocate a seat while the license or its seats change at the same time. */
 const MAX_ATTEMPTS = 10;
 
@@ -44,7 +43,6 @@ export function createActivate(options: ActivateOptions) {
   const { pool, hashTypedKey, signingKeys, lastSeen, metrics, clock } = options;
   const createFindOrAllocate = (onLocked: OnLocked) =>
     createBatcher<SeatRequest, Found>({
-      ...BATCHES,
       run: (requests) =>
         findOrAllocateSeats(requests, onLocked, { pool, clock, seatsTaken: metrics.seatsTaken }),
     });
@@ -52,7 +50,6 @@ export function createActivate(options: ActivateOptions) {
   // In batches of their own, so that a locked license does not delay the others.
   const findOrAllocateLocked = createFindOrAllocate('wait');
   const update = createBatcher<SeatUpdate, boolean>({
-    ...BATCHES,
     run: (updates) => updateSeats(updates, { pool, clock }),
   });
 

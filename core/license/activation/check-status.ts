@@ -28,8 +28,6 @@ export type CheckStatusOptions = { readonly pool: Pool; readonly lastSeen: LastS
 export function createCheckStatus({ pool, lastSeen, clock }: CheckStatusOptions) {
   const read = createBatcher<StatusLookup, StatusRow | undefined>({
     run: (lookups) => readStatus(pool, lookups),
-    maxSize: 128,
-    maxInFlight: 2,
   });
   return async ({ licenseId, machineFingerprint }: CheckStatusRequest) => {
     const uuid = parseId('lic', licenseId);

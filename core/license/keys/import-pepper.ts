@@ -12,7 +12,6 @@ export type ImportPepper = ReturnType<typeof createImportPepper>;
 export function createImportPepper(keySecrets: Pick<KeySecrets, 'active' | 'find'>) {
   let known: KeyObject | undefined;
   const read = createBatcher<undefined, KeyObject | undefined>({
-    maxSize: 128,
     maxInFlight: 1,
     run: async (requests) => {
       known ??= (await keySecrets.find('import'))?.secret;

@@ -17,7 +17,6 @@ export function createPublishedKeys(pool: Pool) {
       return apps.map((app) => found.get(app) ?? appUnknown());
     },
     maxSize: 256,
-    maxInFlight: 2,
   });
   return async (app: string): Promise<readonly [PublicKey, ...PublicKey[]]> => {
     if (!isResourceName(app)) throw appUnknown();

@@ -44,11 +44,7 @@ export type Journal = {
 
 export function createJournal(options: JournalOptions): Journal {
   const { count } = options;
-  const append = createBatcher<Entry, Appended>({
-    maxSize: 128,
-    maxInFlight: 2,
-    run: (entries) => appendCallbacks(options, entries),
-  });
+  const append = createBatcher<Entry, Appended>({ run: (entries) => appendCallbacks(options, entries) });
   return {
     async append(callback, takeLease) {
       const id = newUuid();

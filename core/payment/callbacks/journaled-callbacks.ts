@@ -52,8 +52,6 @@ export const HUB_FAILED = 'the hub could not process it: see its log';
 
 export function createJournaledCallbacks(pool: Pool, clock: Clock): JournaledCallbacks {
   const finish = createBatcher<FinishedCallback, void>({
-    maxSize: 128,
-    maxInFlight: 2,
     run: async (finished) => {
       await pool.query({
         name: 'finish_each',

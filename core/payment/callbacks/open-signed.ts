@@ -23,8 +23,6 @@ export type OpenSignedOptions = { readonly pool: Pool; readonly sealer: Sealer; 
 /** The function rejects with CallbackMalformed, also if the signature is that of no enabled slot. */
 export function createOpenSigned({ pool, sealer, clock }: OpenSignedOptions): OpenSigned {
   const readSlots = createBatcher<string, readonly SigningSlot[]>({
-    maxSize: 128,
-    maxInFlight: 2,
     run: async (gateways) => {
       const slots = await readEnabledSlots(pool, [...new Set(gateways)]);
       return gateways.map((gateway) => slots.filter((slot) => slot.gateway === gateway));

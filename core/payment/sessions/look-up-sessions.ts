@@ -21,11 +21,8 @@ export type FindSession = {
   byProof(gateway: string, proof: string): Promise<StoredSession | undefined>;
 };
 
-const BATCHES = { maxSize: 128, maxInFlight: 2 };
-
 export function createFindSession(pool: Pool): FindSession {
   const byId = createBatcher<string, StoredSession | undefined>({
-    ...BATCHES,
     run: (ids) =>
       readSessionsAt(pool, ids.length, {
         name: 'read_sessions',
@@ -36,7 +33,6 @@ export function createFindSession(pool: Pool): FindSession {
       }),
   });
   const byTransaction = createBatcher<readonly [gateway: string, id: string], StoredSession | undefined>({
-    ...BATCHES,
     run: (names) =>
       readSessionsAt(pool, names.length, {
         name: 'read_sessions_by_transaction',

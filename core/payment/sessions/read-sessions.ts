@@ -187,7 +187,6 @@ export function createSessionEvents({ pool, address, onError }: SessionEventsOpt
   if (canListen) connect();
 
   const notify = createBatcher<string, void>({
-    maxSize: 128,
     maxInFlight: 1,
     run: async (ids) => {
       const text = 'select pg_notify($1, id) from unnest($2::text[]) as t (id)';

@@ -74,7 +74,6 @@ type Settled = Judged & { readonly decision: Decision };
 export function createSettle(options: SettleOptions): Settle {
   const settleTogether = createBatcher<Finding, Result | undefined>({
     maxSize: 64,
-    maxInFlight: 2,
     async run(findings) {
       const results = await settleBatch(options, findings, true).catch((error) => {
         if (mayBeCausedByOneItem(error)) return new Map<Finding, Result>();

@@ -53,8 +53,6 @@ export function createSlotAccess(options: SlotAccessOptions): SlotAccess {
   const { pool, sealer, clock, driverOf, timeoutMs, signal } = options;
   const connections = new Map<string, Connection>();
   const readSlot = createBatcher<string, StoredSlot>({
-    maxSize: 128,
-    maxInFlight: 2,
     run: async (ids) => {
       const slots = await readSlots(pool, [...new Set(ids)]);
       return ids.map((id) => slots.get(id) ?? new Error(`slot ${id} is gone`));

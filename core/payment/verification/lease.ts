@@ -77,7 +77,6 @@ const END_RETRY_MS = 500;
 export function createVerificationLeases({ pool, leaseMs }: LeaseOptions): VerificationLeases {
   const takeTogether = createBatcher<LeaseRequest, StoredSession | undefined>({
     maxSize: 64,
-    maxInFlight: 2,
     run: (requests) => takeLeases(pool, requests, leaseMs),
   });
   const waiters = countWaiters();

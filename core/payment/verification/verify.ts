@@ -179,7 +179,6 @@ const READ_WAITING = `select t.session_id as "sessionId", w.*
 function createReadWaiting(pool: Pool): Batcher<string, Waiting[]> {
   return createBatcher({
     maxSize: 64,
-    maxInFlight: 2,
     run: async (sessionIds: readonly string[]) => {
       const { rows } = await pool.query<Waiting & { sessionId: string }>({
         name: 'waiting_callbacks',

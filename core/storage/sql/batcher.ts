@@ -8,12 +8,13 @@ export type Batcher<Q, A> = (request: Q) => Promise<A>;
 export type BatcherOptions<Q, A> = {
   /** Returns for every request, in order, its result or an Error to reject it with. Throwing rejects all. */
   readonly run: (requests: readonly Q[]) => Promise<readonly (A | Error)[]>;
-  readonly maxSize: number;
+  /** Default: 128. */
+  readonly maxSize?: number;
   /**
-   * Batches that run at the same time. While a large batch runs, requests wait until they fill a batch, or
+   * Batches that run at the same time, by default 2. While a large batch runs, requests wait until they fill a batch, or
    * until that batch is late.
    */
-  readonly maxInFlight: number;
+  readonly maxInFlight?: number;
   /** Requests that may wait for a batch. Default: 2000. */
   readonly maxWaiting?: number;
   /** Milliseconds a request may wait. Default: 2000. */
@@ -69,6 +70,8 @@ class BatchQueue<Q, A> {
 
   constructor(options: BatcherOptions<Q, A>) {
     this.#options = {
+      maxSize: 128,
+      maxInFlight: 2,
       maxWaiting: MAX_WAITING,
       maxWaitMs: MAX_WAIT_MS,
       lateAfterMs: LATE_AFTER_MS,

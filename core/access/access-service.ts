@@ -3,9 +3,9 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { Role } from '../../gen/hub/access/v1/access_pb.ts';
 import type { AccessService } from '../../gen/hub/access/v1/access_service_pb.ts';
+import { ROLES } from '../../lib/presentation/enum-names.ts';
 import type { Clock } from '../clock.ts';
 import { callerKey } from './caller.ts';
-import { roleToProto } from './roles.ts';
 
 export function createAccessService(version: string, clock: Clock): ServiceImpl<typeof AccessService> {
   return {
@@ -13,7 +13,7 @@ export function createAccessService(version: string, clock: Clock): ServiceImpl<
       const caller = context.values.get(callerKey);
       return {
         name: caller?.name ?? '',
-        role: caller ? roleToProto(caller.role) : Role.UNSPECIFIED,
+        role: caller ? ROLES[caller.role] : Role.UNSPECIFIED,
         hubVersion: version,
         hubTime: timestampFromDate(clock()),
         tokenId: caller?.id ?? '',

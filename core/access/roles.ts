@@ -3,10 +3,6 @@ import type { Role } from '../../gen/hub/access/v1/access_pb.ts';
 import { nameOf, ROLES } from '../../lib/presentation/enum-names.ts';
 import type { RoleName } from './entities.ts';
 
-export function roleToProto(role: RoleName): Role {
-  return ROLES[role];
-}
-
 /** Undefined for an unknown number. */
 export function roleName(role: Role): RoleName | undefined {
   return nameOf(ROLES, role);

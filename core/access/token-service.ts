@@ -1,11 +1,12 @@
 // TokenService: creates, lists and revokes service tokens.
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { TokenService } from '../../gen/hub/access/v1/token_service_pb.ts';
+import { ROLES } from '../../lib/presentation/enum-names.ts';
 import { formatId } from '../ids.ts';
 import { readTimestamp, timestampsIn } from '../timestamp.ts';
 import { actorOf } from './caller.ts';
 import type { ServiceToken } from './entities.ts';
-import { roleFromProto, roleToProto } from './roles.ts';
+import { roleFromProto } from './roles.ts';
 import type { createTokens } from './token-admin.ts';
 
 export function createTokenService(
@@ -40,7 +41,7 @@ function tokenToProto(token: ServiceToken) {
   return {
     tokenId: formatId('tok', id),
     name,
-    role: roleToProto(role),
+    role: ROLES[role],
     apps: [...(scope?.apps ?? [])],
     slots: [...(scope?.slots ?? [])],
     ...(certificateSubject && { certificateSubject }),

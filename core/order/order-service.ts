@@ -1,10 +1,9 @@
 // OrderService: reads orders, retries blocked ones, and serves the pages of customers.
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { OrderService } from '../../gen/hub/order/v1/order_service_pb.ts';
-import { nameOf, ORDER_STATES } from '../../lib/presentation/enum-names.ts';
+import { CHARGE_STATUSES, nameOf, ORDER_STATES } from '../../lib/presentation/enum-names.ts';
 import { actorOf, scopeOf } from '../access/caller.ts';
 import { formatId } from '../ids.ts';
-import { chargeStatusToProto } from '../payment/messages.ts';
 import { readTimestamp } from '../timestamp.ts';
 import type { createGetClaimedOrder } from './claims/claimed-order.ts';
 import { orderToProto } from './messages.ts';
@@ -44,7 +43,7 @@ export function createOrderService(options: OrderServiceOptions): ServiceImpl<ty
     async getClaimedOrder({ sessionId, claimToken }) {
       const { status, order, licenses, returnUrl = '' } = await getClaimedOrder(sessionId, claimToken);
       return {
-        status: chargeStatusToProto(status),
+        status: CHARGE_STATUSES[status],
         ...(order && {
           orderId: formatId('ord', order.id),
           orderState: ORDER_STATES[order.state],

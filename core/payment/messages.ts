@@ -4,11 +4,8 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type Timestamp, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { GatewaySchema } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import {
-  type CallbackCountSchema,
   type CallbackSchema,
-  type CallbackState,
   type ChargeSessionSchema,
-  type ChargeStatus,
   type DuplicatePaymentSchema,
   type FeeLineSchema,
   type FeeRule as FeeRuleMessage,
@@ -21,30 +18,25 @@ import {
   type UsageLogSchema,
   type VerificationSchema,
 } from '../../gen/hub/payment/v1/payment_pb.ts';
-import type { RefundSchema, RefundState } from '../../gen/hub/payment/v1/refund_pb.ts';
+import type { RefundSchema } from '../../gen/hub/payment/v1/refund_pb.ts';
 import {
   CALLBACK_STATES,
   CHARGE_STATUSES,
   FEE_RULE_STATES,
-  nameOf,
   REFUND_KINDS,
   REFUND_ORIGINS,
   REFUND_STATES,
   USAGE_KINDS,
 } from '../../lib/presentation/enum-names.ts';
 import { formatId } from '../ids.ts';
-import { readTimestamp } from '../timestamp.ts';
-import type { CallbackCount } from './callbacks/count-by-state.ts';
+import { readTimestamp, timestampsIn } from '../timestamp.ts';
 import type {
-  CallbackStateName,
   ChargeSession,
-  ChargeStatusName,
   DuplicatePayment,
   Environment,
   FeeLine,
   FeeRule,
   Refund,
-  RefundStateName,
   Slot,
   Verification,
 } from './entities.ts';
@@ -60,12 +52,8 @@ export function moneyToProto({ minor, currency }: Money): MessageInitShape<typeo
   return { minorUnits: minor, currency };
 }
 
-export function gatewayToProto({
-  gateway,
-  credentials,
-  options,
-  productionUrls,
-}: PaymentDriver): MessageInitShape<typeof GatewaySchema> {
+export function gatewayToProto(driver: PaymentDriver): MessageInitShape<typeof GatewaySchema> {
+  const { gateway, credentials, options, productionUrls } = driver;
   return {
     gateway,
     credentials: [...credentials],
@@ -94,11 +82,9 @@ export function sessionToProto(
     gatewayTransactionId: session.gatewayTransactionId ?? '',
     statusVerified: session.statusVerified,
     statusReason: session.statusReason,
-    createdAt: timestampFromDate(session.createdAt),
-    statusChangedAt: timestampFromDate(session.statusChangedAt),
+    ...timestampsIn(session, 'createdAt', 'statusChangedAt', 'heldAt'),
     ...(session.riskLevel != null && { riskLevel: session.riskLevel }),
     riskTitle: session.riskTitle ?? '',
-    ...(session.heldAt && { heldAt: timestampFromDate(session.heldAt) }),
     ...(session.riskReleasedAt && { releasedAt: timestampFromDate(session.riskReleasedAt) }),
     returnUrl: session.returnUrl ?? '',
     language: session.language ?? '',
@@ -107,10 +93,6 @@ export function sessionToProto(
       refunded: moneyToProto({ minor: session.refundedMinor, currency: session.currency }),
     }),
   };
-}
-
-export function chargeStatusToProto(status: ChargeSession['status']): ChargeStatus {
-  return CHARGE_STATUSES[status];
 }
 
 export function statusChangeToProto(change: StatusChange): MessageInitShape<typeof StatusChangeSchema> {
@@ -124,11 +106,8 @@ export function statusChangeToProto(change: StatusChange): MessageInitShape<type
   };
 }
 
-export function callbackToProto({
-  callback,
-  replayedAt,
-  sessionStatus,
-}: TracedCallback): MessageInitShape<typeof CallbackSchema> {
+export function callbackToProto(traced: TracedCallback): MessageInitShape<typeof CallbackSchema> {
+  const { callback, replayedAt, sessionStatus } = traced;
   return {
     callbackId: formatId('cb', callback.id),
     gateway: callback.gateway,
@@ -137,15 +116,10 @@ export function callbackToProto({
     fields: callback.fields,
     attempts: callback.attempts,
     reason: callback.reason,
-    receivedAt: timestampFromDate(callback.receivedAt),
-    ...(callback.finishedAt && { finishedAt: timestampFromDate(callback.finishedAt) }),
+    ...timestampsIn(callback, 'receivedAt', 'finishedAt'),
     replayedAt: replayedAt.map(timestampFromDate),
     ...(sessionStatus && { sessionStatus: CHARGE_STATUSES[sessionStatus] }),
   };
-}
-
-export function callbackCountToProto(count: CallbackCount): MessageInitShape<typeof CallbackCountSchema> {
-  return { ...count, state: CALLBACK_STATES[count.state] };
 }
 
 /** A stored provider call, or one that was just made. */
@@ -153,24 +127,15 @@ type VerificationFacts = Omit<VerificationStep, 'outcome'> &
   Pick<Verification, 'outcome'> &
   Partial<Pick<Verification, 'callback'>>;
 
-export function verificationToProto({
-  operation,
-  outcome,
-  detail,
-  askedAt,
-  durationMs,
-  callback,
-}: VerificationFacts): MessageInitShape<typeof VerificationSchema> {
+export function verificationToProto(facts: VerificationFacts): MessageInitShape<typeof VerificationSchema> {
+  const { operation, outcome, detail, askedAt, durationMs, callback } = facts;
   const callbackId = callback ? formatId('cb', callback.id) : '';
   return { operation, outcome, detail, askedAt: timestampFromDate(askedAt), durationMs, callbackId };
 }
 
 /** Requires a populated slot. */
-export function usageLogToProto({
-  usageLog,
-  fees,
-  reversedAt,
-}: UsageLogWithFees): MessageInitShape<typeof UsageLogSchema> {
+export function usageLogToProto(entry: UsageLogWithFees): MessageInitShape<typeof UsageLogSchema> {
+  const { usageLog, fees, reversedAt } = entry;
   const { currency } = usageLog;
   return {
     usageLogId: formatId('use', usageLog.id),
@@ -199,7 +164,7 @@ export function usageLogToProto({
 export function duplicateToProto(
   duplicate: DuplicatePayment,
 ): MessageInitShape<typeof DuplicatePaymentSchema> {
-  const { amountMinor, currency, resolvedAt } = duplicate;
+  const { amountMinor, currency } = duplicate;
   return {
     duplicatePaymentId: formatId('dup', duplicate.id),
     sessionId: formatId('chs', duplicate.session.id),
@@ -209,15 +174,14 @@ export function duplicateToProto(
     bankTransactionId: duplicate.bankTransactionId ?? '',
     providerPaymentId: duplicate.providerPaymentId,
     amount: moneyToProto({ minor: amountMinor, currency }),
-    foundAt: timestampFromDate(duplicate.foundAt),
-    ...(resolvedAt && { resolvedAt: timestampFromDate(resolvedAt) }),
+    ...timestampsIn(duplicate, 'foundAt', 'resolvedAt'),
     resolution: duplicate.resolution,
   };
 }
 
 /** Requires a populated slot. */
 export function refundToProto(refund: Refund): MessageInitShape<typeof RefundSchema> {
-  const { amountMinor, currency, finishedAt, reviewedAt } = refund;
+  const { amountMinor, currency } = refund;
   return {
     refundId: formatId('rfd', refund.id),
     sessionId: formatId('chs', refund.session.id),
@@ -230,10 +194,8 @@ export function refundToProto(refund: Refund): MessageInitShape<typeof RefundSch
     state: REFUND_STATES[refund.state],
     stateReason: refund.stateReason,
     gatewayRefundId: refund.gatewayRefundId ?? '',
-    createdAt: timestampFromDate(refund.createdAt),
-    ...(finishedAt && { finishedAt: timestampFromDate(finishedAt) }),
+    ...timestampsIn(refund, 'createdAt', 'finishedAt', 'reviewedAt'),
     reviewReason: refund.reviewReason,
-    ...(reviewedAt && { reviewedAt: timestampFromDate(reviewedAt) }),
     resolution: refund.resolution,
   };
 }
@@ -247,7 +209,6 @@ export function feeLineToProto(
 
 /** Requires a populated slot. */
 export function feeRuleToProto({ rule, state }: FeeRuleWithState): MessageInitShape<typeof FeeRuleSchema> {
-  const { validTo } = rule;
   return {
     feeRuleId: formatId('fee', rule.id),
     name: rule.name,
@@ -256,8 +217,7 @@ export function feeRuleToProto({ rule, state }: FeeRuleWithState): MessageInitSh
     slot: rule.slot?.name ?? '',
     currency: rule.currency ?? '',
     ...formulaToProto(rule),
-    validFrom: timestampFromDate(rule.validFrom),
-    ...(validTo && { validTo: timestampFromDate(validTo) }),
+    ...timestampsIn(rule, 'validFrom', 'validTo'),
     slotsMayOverride: rule.slotsMayOverride,
     addedBySlot: rule.addedBySlot,
     state: FEE_RULE_STATES[state],
@@ -301,9 +261,7 @@ export function slotToProto(slot: Slot): MessageInitShape<typeof SlotSchema> {
     baseUrl: slot.baseUrl,
     options: slot.options,
     returnOrigins: slot.returnOrigins,
-    createdAt: timestampFromDate(slot.createdAt),
-    rotatedAt: timestampFromDate(slot.rotatedAt),
-    ...(slot.disabledAt && { disabledAt: timestampFromDate(slot.disabledAt) }),
+    ...timestampsIn(slot, 'createdAt', 'rotatedAt', 'disabledAt'),
   };
 }
 
@@ -312,24 +270,12 @@ export function environmentFromProto(environment: SlotEnvironment): Environment 
   return environment === SlotEnvironment.PRODUCTION ? 'production' : 'sandbox';
 }
 
-/** UNSPECIFIED becomes undefined. */
-export function chargeStatusFromProto(status: ChargeStatus): ChargeStatusName | undefined {
-  return nameOf(CHARGE_STATUSES, status);
-}
-
-/** UNSPECIFIED becomes undefined. */
-export function refundStateFromProto(state: RefundState): RefundStateName | undefined {
-  return nameOf(REFUND_STATES, state);
-}
-
-/** UNSPECIFIED becomes undefined. */
-export function callbackStateFromProto(state: CallbackState): CallbackStateName | undefined {
-  return nameOf(CALLBACK_STATES, state);
-}
-
-/** A field of a request: its name in JSON, and its value. */
-type TimeField = readonly [string, Timestamp | undefined];
-
-export function readPeriod([from, fromTime]: TimeField, [to, toTime]: TimeField): Period {
-  return { from: fromTime && readTimestamp(from, fromTime), to: toTime && readTimestamp(to, toTime) };
+/** The period between the times in two fields of a request, which are named as in JSON. */
+export function readPeriod<F extends string, T extends string>(
+  request: { readonly [name in NoInfer<F | T>]?: Timestamp | undefined },
+  from: F,
+  to: T,
+): Period {
+  const [begin, end] = [request[from], request[to]];
+  return { from: begin && readTimestamp(from, begin), to: end && readTimestamp(to, end) };
 }

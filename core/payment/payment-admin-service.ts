@@ -2,6 +2,7 @@
 
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import type { PaymentAdminService } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import { CALLBACK_STATES, nameOf } from '../../lib/presentation/enum-names.ts';
 import { actorOf, isLimited } from '../access/caller.ts';
 import { createCallbacks } from './callbacks/callback-admin.ts';
 import { createReplayCallback, type ReplayOptions } from './callbacks/replay.ts';
@@ -12,7 +13,6 @@ import { createFitFeeRule } from './fees/fit-rule.ts';
 import { createFeeRules, type FeeAuthor } from './fees/rule-versions.ts';
 import { computeFees } from './fees/rules.ts';
 import {
-  callbackStateFromProto,
   callbackToProto,
   duplicateToProto,
   environmentFromProto,
@@ -121,24 +121,24 @@ export function createPaymentAdminService(
       };
     },
 
-    async backtestFeeRule({ rule, from, to }, context) {
-      const period = readPeriod(['from', from], ['to', to]);
-      return backtestFees(feeRuleFromProto(rule), period, isLimited(context));
+    async backtestFeeRule(request, context) {
+      const period = readPeriod(request, 'from', 'to');
+      return backtestFees(feeRuleFromProto(request.rule), period, isLimited(context));
     },
 
-    async fitFeeRule({ rule, from, to }) {
-      return { fits: await fitFeeRule(feeRuleFromProto(rule), readPeriod(['from', from], ['to', to])) };
+    async fitFeeRule(request) {
+      const period = readPeriod(request, 'from', 'to');
+      return { fits: await fitFeeRule(feeRuleFromProto(request.rule), period) };
     },
 
-    async auditFees({ slot, settledFrom, settledTo }) {
-      return {
-        drifts: await auditFees(db, slot, readPeriod(['settledFrom', settledFrom], ['settledTo', settledTo])),
-      };
+    async auditFees(request) {
+      const period = readPeriod(request, 'settledFrom', 'settledTo');
+      return { drifts: await auditFees(db, request.slot, period) };
     },
 
     async listCallbacks(request) {
       const { state, gateway, sessionId } = request;
-      const filter = { state: callbackStateFromProto(state), gateway, sessionId };
+      const filter = { state: nameOf(CALLBACK_STATES, state), gateway, sessionId };
       const { items, nextPageToken } = await callbacks.list(filter, request);
       return { callbacks: items.map(callbackToProto), nextPageToken };
     },
@@ -164,30 +164,20 @@ export function createPaymentAdminService(
       return { duplicatePayments: items.map(duplicateToProto), nextPageToken };
     },
 
-    async resolveDuplicatePayment({ duplicatePaymentId, resolution }, context) {
-      const { duplicate, unchanged } = await duplicates.resolve(
-        duplicatePaymentId,
-        resolution,
-        actorOf(context),
-      );
+    async resolveDuplicatePayment({ duplicatePaymentId: id, resolution }, context) {
+      const { duplicate, unchanged } = await duplicates.resolve(id, resolution, actorOf(context));
       return { duplicatePayment: duplicateToProto(duplicate), unchanged };
     },
 
     async listUsageLogs(request) {
-      const { slot, settledFrom, settledTo } = request;
-      const filter = { slot, ...readPeriod(['settledFrom', settledFrom], ['settledTo', settledTo]) };
+      const filter = { slot: request.slot, ...readPeriod(request, 'settledFrom', 'settledTo') };
       const { items, nextPageToken } = await listUsage(db, filter, request);
       return { usageLogs: items.map(usageLogToProto), nextPageToken };
     },
 
-    async summarizeUsage({ slot, settledFrom, settledTo }) {
-      return {
-        days: await summarizeUsage(
-          db,
-          slot,
-          readPeriod(['settledFrom', settledFrom], ['settledTo', settledTo]),
-        ),
-      };
+    async summarizeUsage(request) {
+      const period = readPeriod(request, 'settledFrom', 'settledTo');
+      return { days: await summarizeUsage(db, request.slot, period) };
     },
 
     async reencryptSecrets(_request, context) {

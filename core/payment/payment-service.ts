@@ -5,6 +5,7 @@ import type {
   CreateChargeSessionRequest,
   PaymentService,
 } from '../../gen/hub/payment/v1/payment_service_pb.ts';
+import { CALLBACK_STATES, CHARGE_STATUSES, nameOf } from '../../lib/presentation/enum-names.ts';
 import { actorOf, appsOf } from '../access/caller.ts';
 import { HubError } from '../errors.ts';
 import { formatId, parseId } from '../ids.ts';
@@ -12,9 +13,7 @@ import type { Database } from '../storage/database.ts';
 import { createCallbacks } from './callbacks/callback-admin.ts';
 import type { ChargeSession } from './entities.ts';
 import {
-  callbackCountToProto,
   callbackToProto,
-  chargeStatusFromProto,
   duplicateToProto,
   readPeriod,
   refundToProto,
@@ -76,12 +75,12 @@ export function createPaymentService(options: PaymentServiceOptions): ServiceImp
     },
 
     async listChargeSessions(request) {
-      const { slot, status, orderReference, createdFrom, createdTo, held } = request;
+      const { slot, status, orderReference, held } = request;
       const filter = {
         slot,
-        status: chargeStatusFromProto(status),
+        status: nameOf(CHARGE_STATUSES, status),
         orderReference,
-        created: readPeriod(['createdFrom', createdFrom], ['createdTo', createdTo]),
+        created: readPeriod(request, 'createdFrom', 'createdTo'),
         held,
       };
       const { items, nextPageToken } = await sessions.list(filter, request);
@@ -127,7 +126,10 @@ export function createPaymentService(options: PaymentServiceOptions): ServiceImp
         usageLogs: usageLogs.map(usageLogToProto),
         duplicatePayments: duplicates.map(duplicateToProto),
         refunds: details.refunds.map(refundToProto),
-        callbackCounts: details.callbackCounts.map(callbackCountToProto),
+        callbackCounts: details.callbackCounts.map(({ state, ...count }) => ({
+          ...count,
+          state: CALLBACK_STATES[state],
+        })),
         moreCallbacks: received.nextPageToken !== '',
         moreVerifications: verifications.nextPageToken !== '',
         moreStatusChanges: statusChanges.nextPageToken !== '',

@@ -1,9 +1,10 @@
 // RefundService: the RPCs that refund payments, and list refunds and disputes.
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { RefundService } from '../../../gen/hub/payment/v1/refund_service_pb.ts';
+import { nameOf, REFUND_STATES } from '../../../lib/presentation/enum-names.ts';
 import { actorOf } from '../../access/caller.ts';
 import { formatId } from '../../ids.ts';
-import { refundStateFromProto, refundToProto } from '../messages.ts';
+import { refundToProto } from '../messages.ts';
 import type { CreateRefund } from './create-refund.ts';
 import type { createRefunds } from './refund-admin.ts';
 
@@ -29,7 +30,7 @@ export function createRefundService(
 
     async listRefunds(request) {
       const { sessionId, slot, state, needsReview } = request;
-      const filter = { sessionId, slot, state: refundStateFromProto(state), needsReview };
+      const filter = { sessionId, slot, state: nameOf(REFUND_STATES, state), needsReview };
       const { items, nextPageToken } = await refunds.list(filter, request);
       return { refunds: items.map(refundToProto), nextPageToken };
     },

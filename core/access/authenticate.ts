@@ -16,11 +16,8 @@ export type AuthenticateOptions = {
   readonly limitFailedAttempts?: LimitFailedAttempts | undefined;
 };
 
-export function createAuthenticate({
-  findCaller,
-  clock,
-  limitFailedAttempts,
-}: AuthenticateOptions): Authenticate {
+export function createAuthenticate(options: AuthenticateOptions): Authenticate {
+  const { findCaller, clock, limitFailedAttempts } = options;
   const attempt = (
     { address }: Peer,
     credential: string,

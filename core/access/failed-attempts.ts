@@ -38,11 +38,8 @@ export type FailedAttemptLimitOptions = {
  */
 const MAX_REMEMBERED = 10_000;
 
-export function createFailedAttemptLimit({
-  limiter,
-  onError,
-  onRefusal,
-}: FailedAttemptLimitOptions): LimitFailedAttempts {
+export function createFailedAttemptLimit(options: FailedAttemptLimitOptions): LimitFailedAttempts {
+  const { limiter, onError, onRefusal } = options;
   const valid = new Set<string>();
   const remember = (hash: string): void => {
     valid.delete(hash);

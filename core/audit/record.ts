@@ -59,7 +59,6 @@ export async function recordChangeNow(
   await db.query(recordChanges(actor, at, [change]));
 }
 
-/** The statement that records several changes. */
 export function recordChanges(actor: Actor, at: Date, changes: readonly Change[]): QueryConfig {
   const json = (facts: Facts | null): string | null => facts && JSON.stringify(facts);
   return {

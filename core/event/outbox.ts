@@ -14,7 +14,6 @@ export type NewEvent = {
   readonly slotId?: string | null;
 };
 
-/** Returns the statement that records events. */
 export function recordEvents(at: Date, events: readonly NewEvent[]): Write & { readonly name: string } {
   return {
     name: 'record_events',

@@ -15,7 +15,6 @@ export type ReadObjects = (ids: readonly string[]) => Promise<ReadonlyMap<string
 /** The reader of each kind of object. Each module provides the readers of its own objects. */
 export type ObjectReaders = Readonly<Record<ObjectKind, ReadObjects>>;
 
-/** Returns the JSON of a message. */
 export function showObject<S extends DescMessage>(schema: S, init: MessageInitShape<S>): JsonObject {
   // The JSON of each message of this project is an object. Only well-known types have other JSON.
   return toJson(schema, create(schema, init), { alwaysEmitImplicit: true }) as JsonObject;
@@ -23,7 +22,6 @@ export function showObject<S extends DescMessage>(schema: S, init: MessageInitSh
 
 type ObjectRef = { readonly kind: ObjectKind; readonly id: string };
 
-/** Returns the reference to the object of an event. */
 export function objectRef(event: { readonly type: string; readonly objectId: string }): ObjectRef {
   return { kind: kindOf(event.type), id: event.objectId };
 }

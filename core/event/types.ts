@@ -55,7 +55,6 @@ function choices(pattern: string, all: readonly string[]): string {
   return `${kinds.join(', ')} or a type such as ${all[0]}`;
 }
 
-/** Whether a pattern selects a type. */
 export function matches(pattern: string, type: string): boolean {
   if (pattern.endsWith('.*')) return type.startsWith(pattern.slice(0, -1));
   return pattern === '*' || pattern === type;

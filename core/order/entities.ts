@@ -134,7 +134,6 @@ export const OrderLicenseSchema = defineEntity({
   properties: {
     order: () => p.manyToOne(OrderSchema).primary().deleteRule('restrict'),
     license: () => p.manyToOne(LicenseSchema).primary().deleteRule('restrict'),
-    /** Whether the order issued the license. */
     issued: p.boolean(),
     expiresBefore: p.datetime(3).nullable(),
     expiresAfter: p.datetime(3).nullable(),

@@ -100,11 +100,9 @@ export function createPaymentMetrics(metrics: Metrics, gateways: Iterable<string
   const slots = new Set<string>();
 
   return {
-    /** A callback was committed to the journal. */
     received: (gateway: string): void => received.labels(gateway).inc(),
     /** A callback was only counted, because the journal keeps no more of its session. */
     counted: (gateway: string): void => counted.labels(gateway).inc(),
-    /** Callbacks reached their final state. */
     finished: (gateway: string, state: Outcome['state'], count: number): void =>
       finished.labels(gateway, state).inc(count),
     sessionCreated: (slot: string): void => created.labels(slot).inc(),
@@ -133,16 +131,11 @@ export function createPaymentMetrics(metrics: Metrics, gateways: Iterable<string
       ),
     /** A callback triggered no verification: the lease was taken, or the rate limit was reached. */
     verificationDeferred: (reason: (typeof DEFERRALS)[number]): void => deferred.labels(reason).inc(),
-    /** An answer was discarded, because another hub had taken the verification lease. */
     fenced: (slot: string): void => fenced.labels(slot).inc(),
-    /** The hub looked for duplicate payments of a session at its provider. */
     duplicateCheck: (result: (typeof DUPLICATE_CHECKS)[number]): void => duplicateChecks.labels(result).inc(),
-    /** A refund or dispute reached a final state. */
     refundFinished: (gateway: string, state: (typeof REFUND_STATES)[number]): void =>
       refundsFinished.labels(gateway, state).inc(),
-    /** The refund sweep asked a provider about the refunds of a session. */
     refundSwept: (result: (typeof REFUND_CHECKS)[number]): void => refundsSwept.labels(result).inc(),
-    /** The sweep checked a session. */
     swept: (result: string): void => swept.labels(result).inc(),
     /** Makes the counters of a slot start at 0. */
     addSlot(slot: string): void {

@@ -14,18 +14,7 @@ export type HubFile = {
   readonly rpcCertificate?: string;
 };
 
-export type DataDir = {
-  readonly path: string;
-  readonly masterKeyFile: string;
-  /** The head of the audit chain, stored outside of the database. */
-  readonly auditHeadFile: string;
-  /** The token, or undefined if there is none. @throws Error if others can read it: see `readSecretFile`. */
-  readAdminToken(): Promise<string | undefined>;
-  writeAdminToken(token: string): Promise<void>;
-  announce(hub: HubFile): Promise<void>;
-  /** Removes the announcement of this process. */
-  withdraw(): Promise<void>;
-};
+export type DataDir = Awaited<ReturnType<typeof openDataDir>>;
 
 /** The data directory does not exist and cannot be created. The message says how to choose another. */
 export class DataDirError extends Error {
@@ -33,7 +22,7 @@ export class DataDirError extends Error {
 }
 
 /** Creates the directory if it is missing. Files with secrets have mode 0600. @throws DataDirError */
-export async function openDataDir(path: string): Promise<DataDir> {
+export async function openDataDir(path: string) {
   // Under root, the embedded PostgreSQL runs as another user, who needs to enter the directory but not to
   // list it.
   const mode = process.geteuid?.() === 0 ? 0o711 : 0o700;
@@ -48,17 +37,20 @@ export async function openDataDir(path: string): Promise<DataDir> {
   return {
     path,
     masterKeyFile: join(path, 'master.key'),
+    /** The head of the audit chain, stored outside of the database. */
     auditHeadFile: join(path, 'audit-head'),
-    async readAdminToken() {
+    /** The token, or undefined if there is none. @throws Error if others can read it: see `readSecretFile` */
+    async readAdminToken(): Promise<string | undefined> {
       try {
         return readSecretFile(adminTokenFile, 'admin token file').trim();
       } catch (error) {
         return undefinedIfMissing(error);
       }
     },
-    writeAdminToken: (token) => replace(adminTokenFile, `${token}\n`),
-    announce: (hub) => replace(hubFile, `${JSON.stringify(hub)}\n`),
-    async withdraw() {
+    writeAdminToken: (token: string) => replace(adminTokenFile, `${token}\n`),
+    announce: (hub: HubFile) => replace(hubFile, `${JSON.stringify(hub)}\n`),
+    /** Removes the announcement of this process. */
+    async withdraw(): Promise<void> {
       const text = await readFile(hubFile, 'utf8').catch(undefinedIfMissing);
       if (text !== undefined && JSON.parse(text).pid === process.pid) await rm(hubFile, { force: true });
     },

@@ -40,8 +40,7 @@ export async function startSharedClock({ pool, logger }: SharedClockOptions) {
     isSynchronizing = true;
     await synchronize().catch(() => {}); // reported elsewhere
     isSynchronizing = false;
-  }, EVERY_MS);
-  timer.unref();
+  }, EVERY_MS).unref();
   return { now, aheadMs, stop: (): void => clearInterval(timer) };
 }
 

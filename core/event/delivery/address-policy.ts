@@ -15,10 +15,7 @@ export type AddressPolicy = ReturnType<typeof createAddressPolicy>;
 
 /** The policy refuses the address. The message contains the host, but not its addresses. */
 export class AddressRefused extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'AddressRefused';
-  }
+  override readonly name = 'AddressRefused';
 }
 
 const MAX_URL_LENGTH = 2048;

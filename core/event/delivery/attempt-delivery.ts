@@ -43,7 +43,6 @@ export function isAccepted(result: SendResult): boolean {
   return result.kind === 'answered' && result.status >= 200 && result.status < 300;
 }
 
-/** Sends a delivery once. */
 export async function attemptDelivery(
   options: AttemptOptions,
   endpoint: DueEndpoint,

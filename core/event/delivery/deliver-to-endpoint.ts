@@ -16,11 +16,9 @@ export type DeliverOptions = AttemptOptions & {
   readonly pool: Pool;
   readonly payloadsOf: (events: readonly ClaimedDelivery[], includeKeys: boolean) => Promise<string[]>;
   readonly finish: (finished: FinishedDelivery) => Promise<void>;
-  /** Whether the claim is still held. */
   readonly isHeld: (delivery: ClaimedDelivery) => Promise<boolean>;
   /** Disables an endpoint with this UUID. */
   readonly disable: (endpointId: string, disabling: Disabling) => Promise<void>;
-  /** Whether the hub is stopping. */
   readonly isStopped: () => boolean;
 };
 

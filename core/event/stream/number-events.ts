@@ -9,7 +9,6 @@ import { readSubscriptions, type Subscription, subscribers } from '../endpoint/s
 import { type ObjectReaders, objectRef, readObjects } from '../read-objects.ts';
 
 export type Numbered = {
-  /** The number of numbered events. */
   readonly events: number;
   readonly deliveries: number;
   /** The position of the last row of the outbox in the batch. */

@@ -73,7 +73,6 @@ export async function grantFromProto(
   }
 }
 
-/** The grant of an offer, as its message shows it. */
 export function grantToProto(grant: Grant) {
   switch (grant.kind) {
     case 'license': {

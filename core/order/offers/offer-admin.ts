@@ -183,7 +183,6 @@ async function withVersion(em: EntityManager, offer: Offer, version = 0): Promis
   throw new HubError('offer_unknown', message, { field: 'version' });
 }
 
-/** The offers with their current versions. */
 async function readVersions(em: EntityManager, offers: readonly Offer[]): Promise<VersionedOffer[]> {
   const versions = await em.find(
     OfferVersionSchema,

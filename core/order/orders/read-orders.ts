@@ -50,7 +50,6 @@ type Row = Omit<StoredOrder, 'amount' | 'licenses' | 'createdAt' | 'fulfilledAt'
 };
 
 export type OrderQuery = {
-  /** The name of the prepared statement. */
   readonly name?: string;
   /**
    * SQL after `from sales_order o` and its joins `c` (session), `v` (offer version), `f` (offer), `a` (app)

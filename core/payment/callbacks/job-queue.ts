@@ -7,19 +7,7 @@ import { takeBootstrapLock } from '../../storage/hub-lock.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import { RETRY_DELAY_MAX_MS } from '../retry-delay.ts';
 
-export type Jobs = {
-  /** Enqueues callbacks. One that has a job, or had one in the last hour, gets no other. */
-  enqueue(callbackIds: readonly string[]): Promise<void>;
-  /** Enqueues a callback again after its job ended, in the caller's transaction. */
-  requeue(client: PoolClient, callbackId: string): Promise<void>;
-  /**
-   * Starts to process jobs, the oldest first. Handlers call no provider, so slots need no queues of their
-   * own. A handler that throws is retried with growing delays.
-   */
-  work(handler: (callbackId: string) => Promise<void>): Promise<void>;
-  /** Waits at most `graceMs` for the jobs in progress. */
-  stop(graceMs: number): Promise<void>;
-};
+export type Jobs = Awaited<ReturnType<typeof createJobs>>;
 
 export type JobsOptions = {
   readonly pool: Pool;
@@ -38,7 +26,7 @@ export const QUEUE = 'callback';
 const RETRY_LIMIT = 1_000;
 const WORKERS = 8;
 
-export async function createJobs(options: JobsOptions): Promise<Jobs> {
+export async function createJobs(options: JobsOptions) {
   const { pool, schema, startAfterMs, expireAfterMs, retryDelayMs, onError } = options;
   const boss = new PgBoss({
     db: executor(pool),
@@ -64,19 +52,25 @@ export async function createJobs(options: JobsOptions): Promise<Jobs> {
   await boss.updateQueue(QUEUE, policy);
 
   return {
-    async enqueue(callbackIds) {
+    /** Enqueues callbacks. One that has a job, or had one in the last hour, gets no other. */
+    async enqueue(callbackIds: readonly string[]): Promise<void> {
       await boss.insert(
         QUEUE,
         callbackIds.map((id) => ({ id, data: { callbackId: id } })),
       );
     },
-    async requeue(client, callbackId) {
+    /** Enqueues a callback again after its job ended, in the caller's transaction. */
+    async requeue(client: PoolClient, callbackId: string): Promise<void> {
       // With a new id, because the queue remembers the ended job of the callback for an hour.
       await boss.insert(QUEUE, [{ data: { callbackId }, startAfter: seconds(startAfterMs) }], {
         db: executor(client),
       });
     },
-    async work(handler) {
+    /**
+     * Starts to process jobs, the oldest first. Handlers call no provider, so slots need no queues of their
+     * own. A handler that throws is retried with growing delays.
+     */
+    async work(handler: (callbackId: string) => Promise<void>): Promise<void> {
       // No pause between jobs while there is a backlog: after an outage there are thousands.
       const options = {
         batchSize: 1,
@@ -88,7 +82,8 @@ export async function createJobs(options: JobsOptions): Promise<Jobs> {
         for (const job of jobs) await handler(job.data.callbackId);
       });
     },
-    async stop(graceMs) {
+    /** Waits at most `graceMs` for the jobs in progress. */
+    async stop(graceMs: number): Promise<void> {
       // A graceful stop of pg-boss checks only every 500 ms whether the jobs have ended.
       const graceEnded = new AbortController();
       const grace = setTimeout(graceMs, undefined, { signal: graceEnded.signal }).catch(() => {});

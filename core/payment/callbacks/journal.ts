@@ -33,20 +33,18 @@ export type JournalResult = { readonly session: StoredSession | undefined } & (
   | { readonly kind: 'counted' }
 );
 
-export type Journal = {
-  /**
-   * Commits the callback, or counts it if its session has the limit of journaled callbacks. With `takeLease`
-   * the same commit takes the verification lease of the session if it is free. If the caller does not process
-   * a received callback, enqueue-strays.ts finds it.
-   */
-  append(callback: ReceivedCallback, takeLease: boolean): Promise<JournalResult>;
-};
+export type Journal = ReturnType<typeof createJournal>;
 
-export function createJournal(options: JournalOptions): Journal {
+export function createJournal(options: JournalOptions) {
   const { count } = options;
   const append = createBatcher<Entry, Appended>({ run: (entries) => appendCallbacks(options, entries) });
   return {
-    async append(callback, takeLease) {
+    /**
+     * Commits the callback, or counts it if its session has the limit of journaled callbacks. With
+     * `takeLease` the same commit takes the verification lease of the session if it is free. If the caller
+     * does not process a received callback, enqueue-strays.ts finds it.
+     */
+    async append(callback: ReceivedCallback, takeLease: boolean): Promise<JournalResult> {
       const id = newUuid();
       const { result, session, lease } = await append({ id, callback, takeLease });
       const agreed = session !== undefined && agrees(session, callback) ? session : undefined;

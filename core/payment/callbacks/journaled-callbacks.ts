@@ -39,18 +39,12 @@ export type JournaledCallback = Omit<ReceivedCallback, 'claim'> & {
   readonly lease?: TakenVerificationLease | undefined;
 };
 
-export type JournaledCallbacks = {
-  read(id: string): Promise<JournaledCallback | undefined>;
-  /** Records an attempt that failed because of the hub. */
-  recordFailedAttempt(id: string, reason: string): Promise<void>;
-  /** Records the outcome without a settlement. */
-  finish(id: string, outcome: Outcome): Promise<void>;
-};
+export type JournaledCallbacks = ReturnType<typeof createJournaledCallbacks>;
 
 /** The journal's reason for callbacks that failed because of an error of the hub. */
 export const HUB_FAILED = 'the hub could not process it: see its log';
 
-export function createJournaledCallbacks(pool: Pool, clock: Clock): JournaledCallbacks {
+export function createJournaledCallbacks(pool: Pool, clock: Clock) {
   const finish = createBatcher<FinishedCallback, void>({
     run: async (finished) => {
       await pool.query({
@@ -62,7 +56,7 @@ export function createJournaledCallbacks(pool: Pool, clock: Clock): JournaledCal
   });
 
   return {
-    async read(id) {
+    async read(id: string): Promise<JournaledCallback | undefined> {
       const { rows } = await pool.query({
         name: 'read_callback',
         text: `select gateway, claimed_session_id as "claimedSessionId", fields, state,
@@ -83,7 +77,8 @@ export function createJournaledCallbacks(pool: Pool, clock: Clock): JournaledCal
       };
     },
 
-    async recordFailedAttempt(id, reason) {
+    /** Records an attempt that failed because of the hub. */
+    async recordFailedAttempt(id: string, reason: string): Promise<void> {
       await pool.query({
         name: 'postpone_callback',
         text: `update callback set attempts = attempts + 1, reason = $2, tried_since = coalesce(tried_since,
@@ -93,7 +88,8 @@ export function createJournaledCallbacks(pool: Pool, clock: Clock): JournaledCal
       });
     },
 
-    finish: (id, outcome) => finish({ id, ...outcome }),
+    /** Records the outcome without a settlement. */
+    finish: (id: string, outcome: Outcome) => finish({ id, ...outcome }),
   };
 }
 

@@ -20,20 +20,7 @@ export type WaitingCallback = {
   readonly providerPaymentId?: string | undefined;
 };
 
-export type WaitingCallbacks = {
-  /** Finishes the waiting callbacks after one as `ignored`, because too many wait. */
-  finishLaterThan(sessionId: string, callbackId: string): Promise<void>;
-  /**
-   * Leaves callbacks to the session's next verification, in at most `inMs`. Resolves with false, and does
-   * nothing, if the session is paid, because the sweep verifies no paid session.
-   */
-  leave(sessionId: string, callbacks: readonly WaitingCallback[], wait: Wait): Promise<boolean>;
-  /**
-   * After a verification without an answer: gives up callbacks older than a day and leaves the
-   * others to the next verification, after the retry delay of the oldest.
-   */
-  postpone(sessionId: string, callbacks: readonly WaitingCallback[], reason: string): Promise<Postponed>;
-};
+export type WaitingCallbacks = ReturnType<typeof createWaitingCallbacks>;
 
 /** `nextInMs`: when to verify again; undefined if no callback waits. */
 export type Postponed = { readonly paid: boolean; readonly nextInMs?: number };
@@ -48,7 +35,7 @@ export const MAX_WAITING_CALLBACKS = 256;
 
 const JOINED = 'one of too many callbacks of the session: the verification for the older ones covers it';
 
-export function createWaitingCallbacks(options: PaymentDependencies & RetryDelay): WaitingCallbacks {
+export function createWaitingCallbacks(options: PaymentDependencies & RetryDelay) {
   const { pool, metrics, clock, logger } = options;
   const waitedMs = ({ triedSince }: WaitingCallback): number =>
     triedSince === undefined ? 0 : clock().getTime() - triedSince.getTime();
@@ -76,6 +63,10 @@ export function createWaitingCallbacks(options: PaymentDependencies & RetryDelay
     return rowCount === 1;
   };
 
+  /**
+   * Leaves callbacks to the session's next verification, in at most `inMs`. Resolves with false, and does
+   * nothing, if the session is paid, because the sweep verifies no paid session.
+   */
   const leave = async (
     sessionId: string,
     callbacks: readonly WaitingCallback[],
@@ -92,7 +83,10 @@ export function createWaitingCallbacks(options: PaymentDependencies & RetryDelay
     return true;
   };
 
-  /** These callbacks came before the verification, so it answers them too. */
+  /**
+   * Finishes the waiting callbacks after one as `ignored`, because too many wait. They came before the
+   * verification, so it answers them too.
+   */
   const finishLaterThan = async (sessionId: string, callbackId: string): Promise<void> => {
     const { rows } = await pool.query<{ gateway: string }>({
       name: 'join_callbacks',
@@ -110,7 +104,15 @@ export function createWaitingCallbacks(options: PaymentDependencies & RetryDelay
     finishLaterThan,
     leave,
 
-    async postpone(sessionId, callbacks, reason) {
+    /**
+     * After a verification without an answer: gives up callbacks older than a day and leaves the others to
+     * the next verification, after the retry delay of the oldest.
+     */
+    async postpone(
+      sessionId: string,
+      callbacks: readonly WaitingCallback[],
+      reason: string,
+    ): Promise<Postponed> {
       const old = callbacks.filter((callback) => waitedMs(callback) >= GIVE_UP_AFTER_MS);
       await giveUpCallbacks(options, sessionId, old, reason);
       const others = callbacks.filter((callback) => !old.includes(callback));

@@ -38,12 +38,7 @@ export type ProcessOptions = Pick<PaymentDependencies, 'clock' | 'metrics'> & {
  */
 export type Trigger = 'inline' | 'job' | 'replay';
 
-export type ProcessCallback = {
-  /** Reads the callback from the journal and processes it, unless it is finished and this is no replay. */
-  byId(callbackId: string, trigger: Exclude<Trigger, 'inline'>): Promise<void>;
-  /** Processes a callback that was just journaled. */
-  inline(callback: JournaledCallback): Promise<void>;
-};
+export type ProcessCallback = ReturnType<typeof createProcessCallback>;
 
 /** Until the next verification, if another one of the same session is running. */
 const BUSY_MS = 1_000;
@@ -52,14 +47,16 @@ const BUSY_MS = 1_000;
  * Resolves when the callback is finished or waits for the next verification of its session; rejects to be
  * retried.
  */
-export function createProcessCallback(options: ProcessOptions): ProcessCallback {
+export function createProcessCallback(options: ProcessOptions) {
   return {
-    async byId(callbackId, trigger) {
+    /** Reads the callback from the journal and processes it, unless it is finished and this is no replay. */
+    async byId(callbackId: string, trigger: Exclude<Trigger, 'inline'>): Promise<void> {
       const callback = await options.journaled.read(callbackId);
       if (callback === undefined || (callback.state !== 'received' && trigger !== 'replay')) return;
       await attempt(options, callback, trigger);
     },
-    inline: (callback) => attempt(options, callback, 'inline'),
+    /** Processes a callback that was just journaled. */
+    inline: (callback: JournaledCallback) => attempt(options, callback, 'inline'),
   };
 }
 

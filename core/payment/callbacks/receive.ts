@@ -40,18 +40,7 @@ export type ReceiveOptions = Pick<PaymentDependencies, 'metrics' | 'logger'> & {
   readonly maxInline: number;
 };
 
-export type ReceiveCallback = {
-  /**
-   * @throws HubError `gateway_unknown`, `method_not_allowed`, `callback_malformed`; nothing is stored then
-   */
-  receive(request: CallbackRequest): Promise<CallbackResponse>;
-  /** Waits for the inline attempts that outlast their answers. */
-  idle(): Promise<void>;
-  /** The number of callbacks being processed. */
-  readonly inFlight: number;
-};
-
-export function createReceiveCallback(options: ReceiveOptions): ReceiveCallback {
+export function createReceiveCallback(options: ReceiveOptions) {
   const { journal, process, openSigned, metrics, logger, budgetMs, maxInline } = options;
   let inFlight = 0;
   let onIdle: (() => void) | undefined;
@@ -85,7 +74,8 @@ export function createReceiveCallback(options: ReceiveOptions): ReceiveCallback 
   };
 
   return {
-    async receive(request) {
+    /** @throws HubError `gateway_unknown`, `method_not_allowed`, `callback_malformed`: nothing is stored */
+    async receive(request: CallbackRequest): Promise<CallbackResponse> {
       const { gateway, method } = request;
       const driver = driverOf(gateway);
       const { method: allow, acknowledgement } = driver.callback;
@@ -117,12 +107,14 @@ export function createReceiveCallback(options: ReceiveOptions): ReceiveCallback 
         : acknowledgement;
     },
 
-    async idle() {
+    /** Waits for the inline attempts that outlast their answers. */
+    async idle(): Promise<void> {
       if (inFlight === 0) return;
       const finished = Promise.withResolvers<void>();
       onIdle = finished.resolve;
       await finished.promise;
     },
+    /** The number of callbacks being processed. */
     get inFlight() {
       return inFlight;
     },

@@ -12,10 +12,9 @@ export type FinishOtherCheckout = (
   outcome: Outcome & { readonly sessionId: string },
 ) => Promise<void>;
 
-export function createFinishOtherCheckout({
-  pool,
-  clock,
-}: Pick<PaymentDependencies, 'pool' | 'clock'>): FinishOtherCheckout {
+export function createFinishOtherCheckout(
+  { pool, clock }: Pick<PaymentDependencies, 'pool' | 'clock'>,
+): FinishOtherCheckout {
   return async ({ id, gateway }, providerPaymentId, outcome) => {
     const at = clock();
     // One transaction, so that a crash loses neither the mark nor the payment id.

@@ -5,7 +5,6 @@ import type { FeeRuleFacts } from './rules.ts';
 
 type Sums = Record<'payments' | 'paidMinorUnits' | 'chargedMinorUnits' | 'wouldChargeMinorUnits', bigint>;
 
-/** The result for one currency. */
 export type FeeBacktest = Sums & { readonly currency: string };
 
 /** The payments of a part that match the same rules. `at` is the start of the part. */

@@ -9,16 +9,16 @@ import { type FeeObservation, fitFee } from './fit-formula.ts';
 
 type FeeFit = MessageInitShape<typeof FeeFitSchema>;
 
-/** A proposal for each currency, with the scope of the terms. */
-export type FitFeeRule = (terms: FeeTerms, period: Period) => Promise<FeeFit[]>;
-
 /** Maximum number of observations of a currency. Takes a random sample of more. */
 const MAX_OBSERVATIONS = 5_000;
 
-/** Uses the name and the scope of `terms`, and ignores its rates. */
-export function createFitFeeRule({ db, driverOf }: Pick<AdminDependencies, 'db' | 'driverOf'>): FitFeeRule {
+/**
+ * Creates the function that proposes a rule for each currency. It uses the name and the scope of `terms`, and
+ * ignores its rates.
+ */
+export function createFitFeeRule({ db, driverOf }: Pick<AdminDependencies, 'db' | 'driverOf'>) {
   /** @throws HubError `fee_rule_invalid`, `gateway_unknown`, `slot_unknown` */
-  return async (terms, period) => {
+  return async (terms: FeeTerms, period: Period): Promise<FeeFit[]> => {
     const { from, to } = checkPeriod(period);
     const { name, gateway, slot, currency } = await checkTerms(db.em(), driverOf, {
       ...terms,

@@ -40,7 +40,6 @@ export type FeeSubject = {
 
 export type FeePayment = Omit<FeeSubject, 'currency'> & { readonly amount: Money };
 
-/** The charge of one rule. */
 export type FeeLineFacts = {
   readonly feeRuleId: string;
   readonly rule: string;

@@ -176,7 +176,6 @@ export async function recordStep<T>(
   }
 }
 
-/** The outcome to record for a verdict. */
 export function describeVerdict({ kind, detail }: Verdict): Pick<VerificationStep, 'outcome' | 'detail'> {
   return { outcome: kind, detail };
 }

@@ -21,9 +21,6 @@ const REFUND_OUTCOMES = {
 } as const satisfies Record<ProviderRefund['state'], VerificationStep['outcome']>;
 
 /** The outcome to record for a request or query about one refund. */
-export function describeRefund({
-  state,
-  detail,
-}: ProviderRefund): Pick<VerificationStep, 'outcome' | 'detail'> {
-  return { outcome: REFUND_OUTCOMES[state], detail };
+export function describeRefund(refund: ProviderRefund): Pick<VerificationStep, 'outcome' | 'detail'> {
+  return { outcome: REFUND_OUTCOMES[refund.state], detail: refund.detail };
 }

@@ -10,26 +10,20 @@ import { countVerification } from '../verification/rate-limit.ts';
 export type RefundCallbackOptions = Pick<PaymentDependencies, 'pool' | 'clock'> &
   RetryDelay & { readonly metrics: Pick<PaymentMetrics, 'finished'> };
 
-export type RefundCallbacks = {
-  /**
-   * Makes the session due for the refund sweep. If the session is paid, the callback waits for the sweep, and
-   * this resolves with true. Anybody can send callbacks, so they count towards the rate limit of the session.
-   */
-  waitForSweep(sessionId: string, callbackId: string): Promise<boolean>;
-  /**
-   * After a check without an answer: gives up old callbacks. Resolves with the time of the next check for the
-   * others.
-   */
-  postpone(sessionId: string, reason: string): Promise<Date | undefined>;
-};
+export type RefundCallbacks = ReturnType<typeof createRefundCallbacks>;
 
 const WAITING = 'waiting for the refunds of the session';
 const COUNT_IF_PAID = countVerification(`c.status = 'success'`);
 
-export function createRefundCallbacks(options: RefundCallbackOptions): RefundCallbacks {
+export function createRefundCallbacks(options: RefundCallbackOptions) {
   const { pool, clock } = options;
   return {
-    waitForSweep: (sessionId, callbackId) =>
+    /**
+     * Makes the session due for the refund sweep. If the session is paid, the callback waits for the sweep,
+     * and this resolves with true. Anybody can send callbacks, so they count towards the rate limit of the
+     * session.
+     */
+    waitForSweep: (sessionId: string, callbackId: string): Promise<boolean> =>
       inTransaction(pool, async (client) => {
         const at = clock();
         const { rows } = await client.query<{ status: string }>({
@@ -54,7 +48,11 @@ export function createRefundCallbacks(options: RefundCallbackOptions): RefundCal
         return true;
       }),
 
-    async postpone(sessionId, reason) {
+    /**
+     * After a check without an answer: gives up old callbacks. Resolves with the time of the next check for
+     * the others.
+     */
+    async postpone(sessionId: string, reason: string): Promise<Date | undefined> {
       const at = clock();
       const { rows } = await pool.query<{ id: string; gateway: string; waitedMs: number }>({
         name: 'postpone_refund_callbacks',

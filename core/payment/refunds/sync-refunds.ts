@@ -31,21 +31,18 @@ export type SyncOptions = RequestOptions & {
   readonly providers: Providers;
 };
 
-export type SyncRefunds = {
-  /** Requests the refunds that are not requested yet, and asks for all refunds of the payment. */
-  sync(sessionId: string, waitMs?: number): Promise<RefundSync>;
-  /** Only requests the refunds that are not requested yet. */
-  request(sessionId: string, waitMs: number): Promise<RefundSync>;
-};
+export type SyncRefunds = ReturnType<typeof createSyncRefunds>;
 
-export function createSyncRefunds(options: SyncOptions): SyncRefunds {
+export function createSyncRefunds(options: SyncOptions) {
   const run = async (sessionId: string, waitMs: number, findsAll: boolean): Promise<RefundSync> => {
     const work = (lease: VerificationLease) => syncUnderLease(options, lease, findsAll);
     return (await options.leases.run(sessionId, { work, waitMs })) ?? { kind: 'busy' };
   };
   return {
-    sync: (sessionId, waitMs = 0) => run(sessionId, waitMs, true),
-    request: (sessionId, waitMs) => run(sessionId, waitMs, false),
+    /** Requests the refunds that are not requested yet, and asks for all refunds of the payment. */
+    sync: (sessionId: string, waitMs = 0) => run(sessionId, waitMs, true),
+    /** Only requests the refunds that are not requested yet. */
+    request: (sessionId: string, waitMs: number) => run(sessionId, waitMs, false),
   };
 }
 

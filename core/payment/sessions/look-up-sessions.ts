@@ -11,17 +11,9 @@ import {
   type Wanted,
 } from './read-sessions.ts';
 
-export type FindSession = {
-  byId(id: string): Promise<StoredSession | undefined>;
-  /** By the id that the hub gave the provider. */
-  byTransaction(gateway: string, merchantTransactionId: string): Promise<StoredSession | undefined>;
-  /** By the id that the provider gave the hub. */
-  byPayment(gateway: string, providerPaymentId: string): Promise<StoredSession | undefined>;
-  /** By the id that proved its payment. */
-  byProof(gateway: string, proof: string): Promise<StoredSession | undefined>;
-};
+export type FindSession = ReturnType<typeof createFindSession>;
 
-export function createFindSession(pool: Pool): FindSession {
+export function createFindSession(pool: Pool) {
   const byId = createBatcher<string, StoredSession | undefined>({
     run: (ids) =>
       readSessionsAt(pool, ids.length, {
@@ -44,9 +36,13 @@ export function createFindSession(pool: Pool): FindSession {
   });
   return {
     byId,
-    byTransaction: (gateway, merchantTransactionId) => byTransaction([gateway, merchantTransactionId]),
-    // Two slots may be accounts at providers that number alike: an id of two sessions resolves neither.
-    async byPayment(gateway, providerPaymentId) {
+    /** By the id that the hub gave the provider. */
+    byTransaction: (gateway: string, id: string) => byTransaction([gateway, id]),
+    /**
+     * By the id that the provider gave the hub. Two slots may be accounts at providers that number alike: an
+     * id of two sessions resolves neither.
+     */
+    async byPayment(gateway: string, providerPaymentId: string): Promise<StoredSession | undefined> {
       const found = await read(pool, {
         name: 'read_session_by_payment',
         // charge_session_provider_payment_id_key
@@ -55,7 +51,8 @@ export function createFindSession(pool: Pool): FindSession {
       });
       return found.length === 1 ? found[0] : undefined;
     },
-    byProof: (gateway, proof) =>
+    /** By the id that proved its payment. */
+    byProof: (gateway: string, proof: string): Promise<StoredSession | undefined> =>
       readOne(pool, {
         name: 'read_session_by_proof',
         // payment_proof_pkey

@@ -135,13 +135,7 @@ function factsOf({ amountMinor, currency, ...session }: Row): StoredSession {
   };
 }
 
-export type SessionEvents = {
-  /** Notifies every hub; never rejects. */
-  announce(sessionId: string): void;
-  /** Resolves when the session may have changed, after five seconds at most, or when `signal` aborts. */
-  next(sessionId: string, signal: AbortSignal): Promise<void>;
-  close(): Promise<void>;
-};
+export type SessionEvents = ReturnType<typeof createSessionEvents>;
 
 export type SessionEventsOptions = {
   readonly pool: Pool;
@@ -157,7 +151,7 @@ const POLL_MS = 5_000;
 /** A pooler in transaction mode does not support LISTEN. */
 const POLL_WITHOUT_LISTEN_MS = 1_000;
 
-export function createSessionEvents({ pool, address, onError }: SessionEventsOptions): SessionEvents {
+export function createSessionEvents({ pool, address, onError }: SessionEventsOptions) {
   const changes = new EventEmitter().setMaxListeners(0);
   let client: Client | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -196,21 +190,23 @@ export function createSessionEvents({ pool, address, onError }: SessionEventsOpt
   });
 
   return {
-    announce(sessionId) {
+    /** Notifies every hub; never rejects. */
+    announce(sessionId: string): void {
       // In a transaction of its own: a commit with a notification holds a lock that serializes all such
       // commits.
       notify(sessionId).catch(onError);
       if (!canListen) changes.emit(sessionId);
     },
 
-    async next(sessionId, signal) {
+    /** Resolves when the session may have changed, after five seconds at most, or when `signal` aborts. */
+    async next(sessionId: string, signal: AbortSignal): Promise<void> {
       const pollMs = canListen ? POLL_MS : POLL_WITHOUT_LISTEN_MS;
       await withDeadline(pollMs, signal, (ending) => once(changes, sessionId, { signal: ending })).catch(
         () => {},
       );
     },
 
-    async close() {
+    async close(): Promise<void> {
       closed = true;
       clearTimeout(timer);
       client?.removeAllListeners();

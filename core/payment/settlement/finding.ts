@@ -46,7 +46,6 @@ export type Outcome = {
 };
 
 export type Settlement = {
-  /** The outcome of the callbacks. */
   readonly outcome: Outcome;
   /** Whether the session's status changed or became verified. */
   readonly changed: boolean;

@@ -18,17 +18,11 @@ export type ReleaseOptions = Pick<PaymentDependencies, 'pool' | 'clock' | 'logge
 
 /**
  * Commits the release, then verifies the session again; only that answer settles the payment. If the provider
- * does not answer, the sweep verifies it. @throws HubError `session_unknown`, `session_not_held`
+ * does not answer, the sweep verifies it. The function throws HubError `session_unknown`, `session_not_held`.
  */
-export type ReleaseSession = (
-  sessionId: string,
-  reason: string,
-  actor: Actor,
-) => Promise<{ readonly unchanged: boolean }>;
-
-export function createReleaseSession(options: ReleaseOptions): ReleaseSession {
+export function createReleaseSession(options: ReleaseOptions) {
   const { pool, verifySession, clock, logger, busyWaitMs } = options;
-  return async (sessionId, reason, actor) => {
+  return async (sessionId: string, reason: string, actor: Actor) => {
     const id = parseId('chs', sessionId);
     const released = id && (await release(pool, { id, sessionId, reason, actor, at: clock() }));
     if (!released) throw sessionUnknown();

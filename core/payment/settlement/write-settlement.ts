@@ -26,7 +26,6 @@ import type { StoredSession } from '../sessions/read-sessions.ts';
 import type { SessionState, SessionUpdate, Usage } from './decide.ts';
 import type { Finding, Outcome, PaidFinding } from './finding.ts';
 
-/** The actor of settlements in the audit log. */
 export const SETTLEMENT: Actor = { kind: 'hub', name: 'settlement', requestId: '' };
 
 type Proof = { readonly sessionId: string; readonly kind: string; readonly value: string };

@@ -253,23 +253,17 @@ function requireProductionHost(base: URL, productionUrls: readonly string[]): vo
   });
 }
 
-export type ProviderConcurrency = {
-  /** Runs `call` when a place is free. @throws ProviderUnavailable at once if too many calls wait */
-  run<T>(slot: string, call: () => Promise<T>): Promise<T>;
-  load(slot: string): { readonly running: number; readonly waiting: number };
-};
+export type ProviderConcurrency = ReturnType<typeof createProviderConcurrency>;
 
 /** Calls that may wait, for each that may run. */
 const WAITING_PER_PLACE = 16;
 
 /** `limit`: calls of one slot that run at the same time. `onRejected` gets the name of the slot. */
-export function createProviderConcurrency(
-  limit: number,
-  onRejected: (slot: string) => void,
-): ProviderConcurrency {
+export function createProviderConcurrency(limit: number, onRejected: (slot: string) => void) {
   const slots = new Map<string, { running: number; readonly waiting: (() => void)[] }>();
   return {
-    async run(name, call) {
+    /** Runs `call` when a place is free. @throws ProviderUnavailable at once if too many calls wait */
+    async run<T>(name: string, call: () => Promise<T>): Promise<T> {
       const slot = slots.get(name) ?? { running: 0, waiting: [] };
       slots.set(name, slot);
       if (slot.running < limit) slot.running += 1;
@@ -286,7 +280,7 @@ export function createProviderConcurrency(
         else if (--slot.running === 0) slots.delete(name);
       }
     },
-    load(name) {
+    load(name: string) {
       const slot = slots.get(name);
       return { running: slot?.running ?? 0, waiting: slot?.waiting.length ?? 0 };
     },

@@ -7,18 +7,7 @@ import { type ProviderHttp, ProviderUnavailable } from '../providers/driver.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import { endLeases, type LeaseHolder, type LeaseRequest, takeLeases } from './take-and-end-lease.ts';
 
-export type VerificationLeases = {
-  /**
-   * Runs `task.work` under the verification lease of the session. Resolves with undefined, without running
-   * it, if the lease is taken for all of `waitMs`, or if too many callers wait. The lease of a hub that is
-   * killed expires.
-   */
-  run<T>(sessionId: string, task: VerificationTask<T>): Promise<T | undefined>;
-  /** Leases that this process holds. */
-  readonly activeCount: number;
-  /** Ends leases. Resolves after the first attempt; failed attempts are repeated in the background. */
-  end(leases: readonly LeaseHolder[]): Promise<void>;
-};
+export type VerificationLeases = ReturnType<typeof createVerificationLeases>;
 
 export type VerificationTask<T> = {
   readonly work: (lease: VerificationLease) => Promise<T>;
@@ -74,7 +63,7 @@ const MAX_WAITING = 64;
 const MARGIN_MS = 500;
 const END_RETRY_MS = 500;
 
-export function createVerificationLeases({ pool, leaseMs }: LeaseOptions): VerificationLeases {
+export function createVerificationLeases({ pool, leaseMs }: LeaseOptions) {
   const takeTogether = createBatcher<LeaseRequest, StoredSession | undefined>({
     maxSize: 64,
     run: (requests) => takeLeases(pool, requests, leaseMs),
@@ -112,8 +101,8 @@ export function createVerificationLeases({ pool, leaseMs }: LeaseOptions): Verif
   };
 
   /**
-   * Retries without blocking the caller, so that an outage does not block the session until its lease
-   * expires.
+   * Ends leases. Resolves after the first attempt. Failed attempts are repeated in the background, so that an
+   * outage does not block the session until its lease expires.
    */
   const end = async (leases: readonly LeaseHolder[]): Promise<void> => {
     if (leases.length > 0 && !(await tryEnd(leases))) void retryEnd(leases);
@@ -130,7 +119,12 @@ export function createVerificationLeases({ pool, leaseMs }: LeaseOptions): Verif
     );
 
   return {
-    async run(sessionId, task) {
+    /**
+     * Runs `task.work` under the verification lease of the session. Resolves with undefined, without running
+     * it, if the lease is taken for all of `waitMs`, or if too many callers wait. The lease of a hub that is
+     * killed expires.
+     */
+    async run<T>(sessionId: string, task: VerificationTask<T>): Promise<T | undefined> {
       const acquired = task.taken ? { lease: task.taken } : await acquire(sessionId, task);
       if (acquired.lease === undefined) return acquired.result;
       const { holder, session, requestedAt } = acquired.lease;
@@ -152,6 +146,7 @@ export function createVerificationLeases({ pool, leaseMs }: LeaseOptions): Verif
       }
     },
     end,
+    /** Leases that this process holds. */
     get activeCount() {
       return activeCount;
     },

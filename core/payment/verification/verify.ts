@@ -119,7 +119,6 @@ async function verify(
 type GatheredCallbacks = {
   /** The callback that triggers the verification comes first, then the others, the oldest first. */
   readonly callbacks: readonly WaitingCallback[];
-  /** The callbacks that waited. */
   readonly others: readonly WaitingCallback[];
   /** The validation id to look up first. */
   readonly validationId: string | undefined;
@@ -279,11 +278,8 @@ function ownCallback({ callback }: VerifyRequest): readonly WaitingCallback[] {
   return callback ? [callback] : [];
 }
 
-function findingOf({
-  sessionId,
-  callbacks,
-  steps,
-}: Pick<VerificationRun, 'sessionId' | 'callbacks' | 'steps'>): Omit<Finding, 'verdict' | 'fence'> {
+function findingOf(run: Pick<VerificationRun, 'sessionId' | 'callbacks' | 'steps'>) {
+  const { sessionId, callbacks, steps } = run;
   return { sessionId, callbackIds: callbacks.map(({ id }) => id), named: callbacks, steps };
 }
 

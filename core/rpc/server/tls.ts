@@ -52,8 +52,7 @@ export async function openTls(files: TlsFiles, logger: Logger): Promise<TlsSourc
     }
   };
 
-  const timer = setInterval(() => void reload(), POLL_MS);
-  timer.unref();
+  const timer = setInterval(() => void reload(), POLL_MS).unref();
   return {
     asksClients: files.clientCa !== undefined,
     current: () => current,

@@ -1,6 +1,6 @@
 // The RPCs of LicenseAdminService that change a license after the sale.
 import { type MessageInitShape, toJson } from '@bufbuild/protobuf';
-import type { ServiceImpl } from '@connectrpc/connect';
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import {
   type LicenseAdminService,
   type RenewLicenseRequest,
@@ -16,7 +16,7 @@ import { readTimestamp } from '../../../timestamp.ts';
 import type { License } from '../../entities.ts';
 import { changeState } from './change-state.ts';
 import { type Changed, type ChangeOptions, createChangeTerms } from './change-terms.ts';
-import { reinstated, resumed, revoked, suspended } from './decide-state-change.ts';
+import { type DecideState, reinstated, resumed, revoked, suspended } from './decide-state-change.ts';
 import { type Extension, renewedTerms } from './renew-license.ts';
 import { readMask, updatedTerms } from './update-license.ts';
 
@@ -37,6 +37,8 @@ export function createChangeRpcs(
 ): Rpcs {
   const changeTerms = createChangeTerms(options);
   const toReply = ({ license, changed }: Changed) => ({ license: toLicense(license), changed });
+  const change = async (licenseId: string, decide: DecideState, context: HandlerContext) =>
+    toReply(await changeState(options, licenseId, decide, actorOf(context)));
   return {
     async updateLicense(request, context) {
       const result = await changeTerms(
@@ -60,21 +62,10 @@ export function createChangeRpcs(
       return toReply(result);
     },
 
-    async suspendLicense({ licenseId, reason }, context) {
-      return toReply(await changeState(options, licenseId, suspended(reason), actorOf(context)));
-    },
-
-    async resumeLicense({ licenseId }, context) {
-      return toReply(await changeState(options, licenseId, resumed, actorOf(context)));
-    },
-
-    async revokeLicense({ licenseId, reason }, context) {
-      return toReply(await changeState(options, licenseId, revoked(reason), actorOf(context)));
-    },
-
-    async reinstateLicense({ licenseId }, context) {
-      return toReply(await changeState(options, licenseId, reinstated, actorOf(context)));
-    },
+    suspendLicense: ({ licenseId, reason }, context) => change(licenseId, suspended(reason), context),
+    resumeLicense: ({ licenseId }, context) => change(licenseId, resumed, context),
+    revokeLicense: ({ licenseId, reason }, context) => change(licenseId, revoked(reason), context),
+    reinstateLicense: ({ licenseId }, context) => change(licenseId, reinstated, context),
 
     async transferLicense(request, context) {
       let customerId: string | null = null;

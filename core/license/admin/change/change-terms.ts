@@ -45,14 +45,13 @@ export type TermsChange = {
 /** A license after a request. `changed` is false if the license already had the requested terms or state. */
 export type Changed = { readonly license: License; readonly changed: boolean };
 
-export type ChangeTerms = (request: ChangeRequest, change: TermsChange, actor: Actor) => Promise<Changed>;
-
 /**
  * Creates the function that changes the terms of a license. Equal terms change nothing. It rejects with
  * HubError `license_unknown`, `version_conflict`, `idempotency_key_reused`, or the error of the change.
  */
-export function createChangeTerms({ db, clock }: ChangeOptions): ChangeTerms {
-  return async (changeRequest, { action, decide, prepare }, actor) => {
+export function createChangeTerms({ db, clock }: ChangeOptions) {
+  return async (changeRequest: ChangeRequest, change: TermsChange, actor: Actor) => {
+    const { action, decide, prepare } = change;
     const { licenseId, expectedTermsVersion, idempotencyKey: key, request } = changeRequest;
     const id = parseId('lic', licenseId);
     if (id === undefined) throw licenseUnknown();

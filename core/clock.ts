@@ -1,5 +1,9 @@
-// The hub's only source of the current time; tests replace it.
+// The hub's only source of the current time, which tests replace, and units of time.
 
 export type Clock = () => Date;
 
 export const systemClock: Clock = () => new Date();
+
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;

@@ -2,6 +2,7 @@
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import type { Task } from '../../lib/metrics/tasks.ts';
+import { DAY_MS, MINUTE_MS } from '../clock.ts';
 import { repeatTask } from '../repeated-task.ts';
 import { type ChainHead, formatHead } from './chain.ts';
 import { ChainStopped } from './chain-stopped.ts';
@@ -19,8 +20,6 @@ export type LinkTaskOptions = {
 };
 
 const EVERY_MS = 1_000;
-const MINUTE_MS = 60 * 1000;
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** docs/audit.md quotes this message, and operators search for it. */
 const HEAD_MESSAGE = 'head of the audit chain';

@@ -11,8 +11,9 @@ import type { Database } from '../storage/database.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
 import { inTransaction } from '../storage/sql/transaction.ts';
 import { type Customer, CustomerSchema } from './entities.ts';
+import { factsOf, insertCustomer } from './insert-customer.ts';
 import { customerUnknown, lockCustomer, type PersonalData, requireNotErased } from './lock-customer.ts';
-import { type DataKey, newDataKey, openDataKey } from './personal-data.ts';
+import { newDataKey, openDataKey } from './personal-data.ts';
 
 export type CustomersOptions = {
   readonly db: Database;
@@ -48,17 +49,9 @@ export function createCustomers({ db, sealer, clock }: CustomersOptions) {
         await inTransaction(pool, async (client) => {
           const now = clock();
           if (request) await storeRequest(client, { ...request, result: { ids: [id] }, at: now });
-          const key = newDataKey(sealer, id);
           await requireFreeReference(client, data.externalRef, id);
-          await insertCustomer(client, { id, data, key, now });
+          await insertCustomer(client, id, data, { sealer, actor, now });
           if (request) await linkRequest(client, request, id);
-          await recordEvent(client, now, { type: 'customer.created', objectId: id });
-          await recordChangeNow(client, actor, now, {
-            action: 'customer.create',
-            subject: formatId('cus', id),
-            before: null,
-            after: key.sealFacts(factsOf(data)),
-          });
         });
         return get(formatId('cus', id));
       };
@@ -134,22 +127,6 @@ async function requireFreeReference(
   throw new HubError('external_ref_taken', message, { field: 'externalRef' });
 }
 
-type NewCustomer = {
-  readonly id: string;
-  readonly data: PersonalData;
-  readonly key: DataKey;
-  readonly now: Date;
-};
-
-async function insertCustomer(client: ClientBase, { id, data, key, now }: NewCustomer): Promise<void> {
-  await client.query({
-    name: 'insert_customer',
-    text: `insert into customer (id, name, email, external_ref, metadata, sealed_data_key, created_at)
-           values ($1, $2, $3, $4, $5, $6, $7)`,
-    values: [id, data.name, data.email, data.externalRef, data.metadata, key.sealedKey, now],
-  });
-}
-
 /** Sets the customer of a stored request. The foreign key requires that the customer exists. */
 async function linkRequest(
   client: ClientBase,
@@ -171,8 +148,4 @@ async function linkRequest(
 function withNameFromEmail(before: PersonalData, after: PersonalData): PersonalData {
   const isEmail = before.name === before.email && after.name === before.name;
   return isEmail && after.email !== null ? { ...after, name: after.email } : after;
-}
-
-function factsOf({ name, email, externalRef, metadata }: PersonalData) {
-  return { name, email, externalRef, metadata: Object.keys(metadata).length > 0 ? metadata : null };
 }

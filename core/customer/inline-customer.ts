@@ -1,11 +1,7 @@
 // Finds or creates the customer that another request, such as IssueLicenses, describes by name and email.
 import type { ClientBase } from 'pg';
-import type { Actor } from '../access/caller.ts';
-import { recordChangeNow } from '../audit/record.ts';
-import { recordEvent } from '../event/outbox.ts';
-import { formatId, newUuid } from '../ids.ts';
-import type { Sealer } from '../storage/secrets/sealing.ts';
-import { newDataKey } from './personal-data.ts';
+import { newUuid } from '../ids.ts';
+import { type InsertOptions, insertCustomer } from './insert-customer.ts';
 
 export type InlineCustomer = {
   /** Empty if the request has only an email. A new customer then has the email as the name. */
@@ -13,11 +9,7 @@ export type InlineCustomer = {
   readonly email: string | undefined;
 };
 
-export type InlineCustomerOptions = {
-  /** Seals the personal data in the audit log. */
-  readonly sealer: Sealer;
-  readonly actor: Actor;
-  readonly now: Date;
+export type InlineCustomerOptions = InsertOptions & {
   /**
    * The apps that the caller's token is limited to. Only customers with a license of one of them, or with a
    * purchase of one of their offers, are found.
@@ -41,9 +33,13 @@ export async function findOrCreateCustomer(
   await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
     `customer ${email?.toLowerCase() ?? name}`,
   ]);
-  return (
-    (await findCustomer(client, customer, options.apps)) ?? (await insertCustomer(client, customer, options))
-  );
+  const found = await findCustomer(client, customer, options.apps);
+  if (found !== undefined) return found;
+  const id = newUuid();
+  // Lists and signed licenses show the name of a customer, so each customer has one.
+  const data = { name: name || (email ?? ''), email: email ?? null, externalRef: null, metadata: {} };
+  await insertCustomer(client, id, data, options);
+  return id;
 }
 
 /** license_customer_idx, purchase_customer_idx */
@@ -79,28 +75,4 @@ async function findCustomer(
         },
   );
   return rows[0]?.id;
-}
-
-async function insertCustomer(
-  client: ClientBase,
-  { name, email }: InlineCustomer,
-  { sealer, actor, now }: InlineCustomerOptions,
-): Promise<string> {
-  const id = newUuid();
-  const key = newDataKey(sealer, id);
-  // Lists and signed licenses show the name of a customer, so each customer has one.
-  const values = { name: name || (email ?? ''), email: email ?? null };
-  await client.query({
-    name: 'insert_inline_customer',
-    text: 'insert into customer (id, name, email, sealed_data_key, created_at) values ($1, $2, $3, $4, $5)',
-    values: [id, values.name, values.email, key.sealedKey, now],
-  });
-  await recordEvent(client, now, { type: 'customer.created', objectId: id });
-  await recordChangeNow(client, actor, now, {
-    action: 'customer.create',
-    subject: formatId('cus', id),
-    before: null,
-    after: key.sealFacts({ ...values, externalRef: null, metadata: null }),
-  });
-  return id;
 }

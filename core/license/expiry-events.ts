@@ -1,11 +1,10 @@
 // Records an event 14 days before a license expires, and one when its grace has ended. Each once per expiry.
 import type { Pool } from 'pg';
 import type { EventType } from '../../lib/presentation/event-types.ts';
-import type { Clock } from '../clock.ts';
+import { type Clock, DAY_MS } from '../clock.ts';
 import { recordEvents } from '../event/outbox.ts';
 import { epochMs } from '../storage/sql/epoch.ts';
 import { inTransaction } from '../storage/sql/transaction.ts';
-import { DAY_MS } from './terms.ts';
 
 export type ExpiryEventsOptions = { readonly pool: Pool; readonly clock: Clock };
 

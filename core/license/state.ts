@@ -1,6 +1,6 @@
 // The state of a license: active, in its grace, expired, suspended or revoked.
 import { HubError } from '../errors.ts';
-import { DAY_MS } from './terms.ts';
+import { DAY_MS } from '../clock.ts';
 
 /** Times are in milliseconds since the epoch. */
 type LicenseFacts = {

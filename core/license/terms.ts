@@ -26,8 +26,6 @@ export type LicenseTerms = {
   readonly kid: string;
 };
 
-export const DAY_MS = 24 * 60 * 60 * 1000;
-
 export const UNLIMITED = -1;
 /** The type of the column. */
 export const MAX_SEATS = 2 ** 31 - 1;

@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { Metrics } from '../../lib/metrics/metrics.ts';
 import type { createTasks } from '../../lib/metrics/tasks.ts';
-import type { Clock } from '../clock.ts';
+import { type Clock, DAY_MS } from '../clock.ts';
 import type { DatabaseAddress } from '../storage/connection/database-address.ts';
 import type { Database } from '../storage/database.ts';
 import type { SealedColumn } from '../storage/secrets/reseal.ts';
@@ -53,8 +53,6 @@ export type PaymentContext = PaymentModuleOptions & {
   /** Milliseconds that the request which brings a callback has to process it. */
   readonly inlineMs: number;
 };
-
-export const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** The checks of a session that nothing settles. */
 export function sweepSchedule({ sweepAfterMs }: Pick<PaymentConfig, 'sweepAfterMs'>): SweepSchedule {

@@ -1,8 +1,9 @@
 // Wires the sweep and its check for duplicate payments.
 
+import { DAY_MS } from '../clock.ts';
 import { createFindDuplicates } from './duplicates/find-and-store-duplicates.ts';
 import { createSweepDuplicates } from './duplicates/sweep-duplicates.ts';
-import { DAY_MS, type PaymentConfig, type PaymentContext, sweepSchedule } from './module-options.ts';
+import { type PaymentConfig, type PaymentContext, sweepSchedule } from './module-options.ts';
 import { startSweep } from './verification/sweep-sessions.ts';
 import type { Verification } from './wire-verification.ts';
 

@@ -1,12 +1,9 @@
 // The schedule of retries: nine, over three days.
-
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../clock.ts';
 
 /** Milliseconds from each failed attempt to the next one. */
 export const RETRY_AFTER_MS: readonly number[] = [
-  5 * SECOND_MS,
+  5_000,
   5 * MINUTE_MS,
   30 * MINUTE_MS,
   2 * HOUR_MS,
@@ -16,7 +13,7 @@ export const RETRY_AFTER_MS: readonly number[] = [
   20 * HOUR_MS,
   24 * HOUR_MS,
 ];
-const MAX_RETRY_AFTER_MS = 24 * HOUR_MS;
+const MAX_RETRY_AFTER_MS = DAY_MS;
 /** The hub disables an endpoint after all its deliveries have failed for this time. */
 export const DISABLE_AFTER_MS = 72 * HOUR_MS;
 /**

@@ -4,7 +4,7 @@ import type { PoolClient } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import type { Facts } from '../../audit/entities.ts';
 import { type Change, HUB, recordChangeNow } from '../../audit/record.ts';
-import type { Clock } from '../../clock.ts';
+import { type Clock, HOUR_MS } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { formatId, newUuid, parseId, type Uuid } from '../../ids.ts';
 import type { Secret } from '../../secret.ts';
@@ -38,7 +38,6 @@ export type EndpointsOptions = {
   readonly clock: Clock;
 };
 
-const HOUR_MS = 3_600_000;
 /** How long deliveries are signed with a replaced secret too. */
 const DEFAULT_KEEP_HOURS = 24;
 

@@ -2,7 +2,7 @@
 // background, at most once a second, so that no request waits for it. A hub that crashes loses what it has
 // not written.
 import type { Pool } from 'pg';
-import { DAY_MS } from '../terms.ts';
+import { DAY_MS } from '../../clock.ts';
 
 export type LastSeen = ReturnType<typeof createLastSeen>;
 

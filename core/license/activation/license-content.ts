@@ -1,8 +1,9 @@
 // The content of the license that an activation signs.
+import { DAY_MS } from '../../clock.ts';
 import { formatId } from '../../ids.ts';
 import type { LicenseContent } from '../keys/sign-license.ts';
 import { graceEndsAtMs } from '../state.ts';
-import { DAY_MS, effectiveLimits } from '../terms.ts';
+import { effectiveLimits } from '../terms.ts';
 import type { LicenseWithSeat } from './find-or-allocate-seats.ts';
 
 /** A license, the seat of the machine, and the time of the activation. */

@@ -1,12 +1,9 @@
 // The schedule of retries: nine, over about a day.
-
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
+import { HOUR_MS, MINUTE_MS } from '../../clock.ts';
 
 /** Milliseconds from each failed attempt to the next one. */
 export const RETRY_AFTER_MS: readonly number[] = [
-  30 * SECOND_MS,
+  30_000,
   2 * MINUTE_MS,
   10 * MINUTE_MS,
   30 * MINUTE_MS,

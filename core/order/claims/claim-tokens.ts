@@ -4,9 +4,8 @@
 // has a new one, because the hub cannot show an earlier one again.
 import { createHash, randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
-import type { Clock } from '../../clock.ts';
+import { type Clock, DAY_MS } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
-import { DAY_MS } from '../../license/terms.ts';
 import { epochMs } from '../../storage/sql/epoch.ts';
 
 export type ClaimTokens = ReturnType<typeof createClaimTokens>;

@@ -3,7 +3,7 @@
 // the payment at the provider.
 import type { Pool } from 'pg';
 import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
-import { DAY_MS } from '../module-options.ts';
+import { DAY_MS } from '../../clock.ts';
 import { driverOf } from '../providers/registry.ts';
 import { RETRY_DELAY_MAX_MS, type RetryDelay } from '../retry-delay.ts';
 import { type Reservation, reserve, SLOTS_WITH_PLACES } from '../verification/sweep-schedule.ts';

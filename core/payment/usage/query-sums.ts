@@ -2,7 +2,7 @@
 import pg, { type CustomTypesConfig, type Pool, type QueryResultRow } from 'pg';
 import { HubError } from '../../errors.ts';
 import type { Database } from '../../storage/database.ts';
-import { DAY_MS } from '../module-options.ts';
+import { DAY_MS } from '../../clock.ts';
 import { findSlot } from '../slots/slot-admin.ts';
 
 /** `from` is inclusive, `to` exclusive. */

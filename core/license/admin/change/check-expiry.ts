@@ -1,7 +1,7 @@
 // Checks the expiry of a license.
 import { HubError } from '../../../errors.ts';
 import { LAST_MS } from '../../../timestamp.ts';
-import { DAY_MS } from '../../terms.ts';
+import { DAY_MS } from '../../../clock.ts';
 
 export type ExpiryBounds = {
   readonly graceDays: number;

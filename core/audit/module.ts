@@ -1,12 +1,7 @@
 // Wires the audit module: the chain, its background task and the audit service.
-import type { Logger } from 'pino';
 import { AuditService } from '../../gen/hub/access/v1/audit_service_pb.ts';
-import type { Metrics } from '../../lib/metrics/metrics.ts';
-import type { Task } from '../../lib/metrics/tasks.ts';
-import type { Clock } from '../clock.ts';
+import type { ModuleDependencies } from '../module-dependencies.ts';
 import { serve } from '../service-implementation.ts';
-import type { Database } from '../storage/database.ts';
-import type { Sealer } from '../storage/secrets/sealing.ts';
 import { createAuditService } from './audit-service.ts';
 import { beginFirstChain } from './begin-chain.ts';
 import { AUDIT_KEY } from './chain-key.ts';
@@ -18,18 +13,11 @@ import { startLinkTask } from './link-task.ts';
 import { auditMetrics } from './metrics.ts';
 import { createAuditPruneGuard } from './prune-guard.ts';
 
-export type AuditModuleOptions = {
-  readonly db: Database;
-  readonly sealer: Sealer;
+export type AuditModuleOptions = ModuleDependencies & {
   /** Opens the sealed values of entries that are listed. */
   readonly openEntries: (entries: readonly AuditEntry[]) => Promise<AuditEntry[]>;
   /** Where this hub saves the last head it has seen. */
   readonly headFile: HeadFile;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  /** Reports on the linking of entries. */
-  readonly task: Task;
 };
 
 /**
@@ -37,13 +25,13 @@ export type AuditModuleOptions = {
  * hub still serves; new entries wait for their links until an admin begins a new chain.
  */
 export async function createAuditModule(options: AuditModuleOptions) {
-  const { db, sealer, openEntries, headFile, clock, logger, metrics, task } = options;
+  const { db, sealer, openEntries, headFile, clock, logger, metrics, tasks } = options;
   const { pool } = db;
   const chain = { pool, sealer, clock };
   await beginFirstChain(chain, await headFile.read());
   const headMonitor = await createHeadMonitor({ ...chain, file: headFile, logger });
   const link = createLinker(chain);
-  const linkTask = startLinkTask({ pool, link, headMonitor, logger, task });
+  const linkTask = startLinkTask({ pool, link, headMonitor, logger, task: tasks.of('audit_chain') });
   metrics.gauge(
     {
       name: 'hub_audit_head_lost',

@@ -1,15 +1,10 @@
 // The event module: numbers events, delivers them, and serves EventService.
-import type { Logger } from 'pino';
 import { EndpointSchema as EndpointMessage } from '../../gen/hub/event/v1/event_pb.ts';
 import { EventService } from '../../gen/hub/event/v1/event_service_pb.ts';
-import type { Metrics } from '../../lib/metrics/metrics.ts';
-import type { createTasks } from '../../lib/metrics/tasks.ts';
-import type { Clock } from '../clock.ts';
 import { formatId } from '../ids.ts';
+import type { ModuleDependencies } from '../module-dependencies.ts';
 import { createSerialQueue } from '../serial-queue.ts';
 import { serve } from '../service-implementation.ts';
-import type { Database } from '../storage/database.ts';
-import type { Sealer } from '../storage/secrets/sealing.ts';
 import { createAddressPolicy } from './delivery/address-policy.ts';
 import { createDeliveries } from './delivery/delivery-admin.ts';
 import { startDispatcher } from './delivery/dispatcher.ts';
@@ -30,18 +25,12 @@ import { createBetweenEvents, startSequencer } from './stream/sequencer.ts';
 import { createWatchEvents } from './stream/watch-events.ts';
 import { eventTableMetrics } from './table-metrics.ts';
 
-export type EventModuleOptions = {
-  readonly db: Database;
-  readonly sealer: Sealer;
+export type EventModuleOptions = ModuleDependencies & {
   /** Private networks that endpoints may be in, in CIDR form. */
   readonly allowedNetworks: readonly string[];
   /** The readers of the other modules. */
   readonly readers: Omit<ObjectReaders, 'endpoint'>;
   readonly licenseKeyOf: PayloadOptions['licenseKeyOf'];
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  readonly tasks: ReturnType<typeof createTasks>;
 };
 
 export function createEventModule(options: EventModuleOptions) {

@@ -20,6 +20,7 @@ import { ENDPOINT_SECRETS } from '../event/endpoint/endpoint-secrets.ts';
 import { createEventModule } from '../event/module.ts';
 import { createLicenseModule } from '../license/module.ts';
 import { createMailModule } from '../mail/module.ts';
+import type { ModuleDependencies } from '../module-dependencies.ts';
 import { createOrderModule } from '../order/module.ts';
 import { createPaymentModule } from '../payment/module.ts';
 import { createPrune } from '../retention/prune.ts';
@@ -28,7 +29,7 @@ import { createMetricsService } from '../rpc/endpoints/metrics-service.ts';
 import { serve } from '../service-implementation.ts';
 import { type Figures, measureDatabase } from '../storage/database-metrics.ts';
 import { partitionMetrics } from '../storage/schema/partition-metrics.ts';
-import { createSealer, type Sealer } from '../storage/secrets/sealing.ts';
+import { createSealer } from '../storage/secrets/sealing.ts';
 import type { OpenedDatabase, WireDatabaseOptions } from './database.ts';
 
 export type Modules = Awaited<ReturnType<typeof wireModules>>;
@@ -43,21 +44,20 @@ export type WireModulesOptions = OpenedDatabase &
 export async function wireModules(options: WireModulesOptions) {
   const { config, db, address, dataDir, keys, clock, logger, metrics, tasks, undo, ending } = options;
   const sealer = createSealer(keys);
-  const common = { db, clock, logger, metrics, tasks };
-  const audit = await wireAudit(options, sealer);
+  const common = { db, sealer, clock, logger, metrics, tasks };
+  const audit = await wireAudit(options, common);
   // After the audit chain has begun: a new token is recorded in it.
   const adminToken = await ensureLocalToken(db.pool, dataDir, clock);
-  const licenses = createLicenseModule({ ...common, sealer });
+  const licenses = createLicenseModule(common);
   undo.defer(() => licenses.close());
   const { keySecrets } = licenses;
   const mails = createMailModule({ ...common, config: config.mail, keySecrets, ending });
   undo.defer(() => mails.close());
-  const orders = createOrderModule({ db, sealer, keySecrets, clock, queueMails: mails.queueMails });
+  const orders = createOrderModule({ ...common, keySecrets, queueMails: mails.queueMails });
   const payments = await createPaymentModule({
     ...common,
     config: config.payment,
     address,
-    sealer,
     sales: orders.sales,
     otherSecrets: [...licenses.secrets, CUSTOMER_KEYS, ...ENDPOINT_SECRETS, ...audit.secrets],
     ending,
@@ -65,7 +65,6 @@ export async function wireModules(options: WireModulesOptions) {
   undo.defer(() => payments.close());
   const events = createEventModule({
     ...common,
-    sealer,
     allowedNetworks: config.eventAllowNetworks,
     readers: {
       ...licenses.eventReaders,
@@ -112,17 +111,11 @@ export async function wireModules(options: WireModulesOptions) {
   };
 }
 
-async function wireAudit(options: WireModulesOptions, sealer: Sealer) {
-  const { config, db, dataDir, clock, logger, metrics, tasks, undo } = options;
+async function wireAudit({ config, dataDir, undo }: WireModulesOptions, common: ModuleDependencies) {
   const audit = await createAuditModule({
-    db,
-    sealer,
-    openEntries: createOpenEntries(db.pool, sealer),
+    ...common,
+    openEntries: createOpenEntries(common.db.pool, common.sealer),
     headFile: openHeadFile(config.auditHeadFile ?? dataDir.auditHeadFile),
-    clock,
-    logger,
-    metrics,
-    task: tasks.of('audit_chain'),
   });
   undo.defer(() => audit.close());
   return audit;

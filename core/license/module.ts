@@ -1,14 +1,9 @@
 // Wires the license module: builds its services from their dependencies.
-import type { Logger } from 'pino';
 import { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { LicenseService } from '../../gen/hub/license/v1/license_service_pb.ts';
-import type { Metrics } from '../../lib/metrics/metrics.ts';
-import type { createTasks } from '../../lib/metrics/tasks.ts';
-import type { Clock } from '../clock.ts';
+import type { ModuleDependencies } from '../module-dependencies.ts';
 import { repeatTask } from '../repeated-task.ts';
 import { serve } from '../service-implementation.ts';
-import type { Database } from '../storage/database.ts';
-import type { Sealer } from '../storage/secrets/sealing.ts';
 import { createLastSeen } from './activation/last-seen.ts';
 import { createFindApp } from './admin/scope-lookup.ts';
 import { createLicenseKeys } from './admin/show-or-replace-key.ts';
@@ -23,16 +18,7 @@ import { createLicenseService } from './license-service.ts';
 import { createLicenseMetrics } from './metrics.ts';
 import { licenseTableMetrics } from './table-metrics.ts';
 
-export type LicenseModuleOptions = {
-  readonly db: Database;
-  readonly sealer: Sealer;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  readonly tasks: ReturnType<typeof createTasks>;
-};
-
-export function createLicenseModule(options: LicenseModuleOptions) {
+export function createLicenseModule(options: ModuleDependencies) {
   const { db, sealer, clock, logger } = options;
   const { pool } = db;
   const metrics = createLicenseMetrics(options.metrics);

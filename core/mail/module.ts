@@ -1,13 +1,9 @@
 // The mail module: queues and sends the mails of orders, and serves MailService.
-import type { Logger } from 'pino';
 import { MailService } from '../../gen/hub/mail/v1/mail_service_pb.ts';
-import type { Metrics } from '../../lib/metrics/metrics.ts';
-import type { createTasks } from '../../lib/metrics/tasks.ts';
-import type { Clock } from '../clock.ts';
 import type { KeySecrets } from '../license/keys/open-key-secrets.ts';
+import type { ModuleDependencies } from '../module-dependencies.ts';
 import { createReadIssuedKeys } from '../order/orders/issued-keys.ts';
 import { serve } from '../service-implementation.ts';
-import type { Database } from '../storage/database.ts';
 import { createCompose } from './content/compose-mail.ts';
 import { createMails } from './mail-admin.ts';
 import { createMailService } from './mail-service.ts';
@@ -16,15 +12,10 @@ import { createQueueMails } from './queue/queue-mails.ts';
 import { startSender } from './queue/sender.ts';
 import { createMailer, type MailConfig } from './sending/send-mail.ts';
 
-export type MailModuleOptions = {
+export type MailModuleOptions = Omit<ModuleDependencies, 'sealer'> & {
   /** Undefined if the hub sends no mail. */
   readonly config: MailConfig | undefined;
-  readonly db: Database;
   readonly keySecrets: Pick<KeySecrets, 'get'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  readonly tasks: ReturnType<typeof createTasks>;
   /** Aborts mails in progress. */
   readonly ending: AbortSignal;
 };

@@ -1,13 +1,11 @@
 // Wires offers and orders: what payments need to sell, and the services.
 import { OfferService } from '../../gen/hub/order/v1/offer_service_pb.ts';
 import { OrderService } from '../../gen/hub/order/v1/order_service_pb.ts';
-import type { Clock } from '../clock.ts';
 import type { KeySecrets } from '../license/keys/open-key-secrets.ts';
+import type { ModuleDependencies } from '../module-dependencies.ts';
 import type { PaymentModule } from '../payment/module.ts';
 import type { Sales } from '../payment/order-interface.ts';
 import { serve } from '../service-implementation.ts';
-import type { Database } from '../storage/database.ts';
-import type { Sealer } from '../storage/secrets/sealing.ts';
 import { createClaimTokens } from './claims/claim-tokens.ts';
 import { createGetClaimedOrder } from './claims/claimed-order.ts';
 import { createFulfill } from './fulfillment/fulfill.ts';
@@ -26,11 +24,8 @@ import { takeBack } from './refunds/take-back-orders.ts';
 import { createFindOrderOwner } from './scope-lookup.ts';
 import { orderTableMetrics } from './table-metrics.ts';
 
-export type OrderModuleOptions = {
-  readonly db: Database;
-  readonly sealer: Sealer;
+export type OrderModuleOptions = Pick<ModuleDependencies, 'db' | 'sealer' | 'clock'> & {
   readonly keySecrets: KeySecrets;
-  readonly clock: Clock;
   /** Queues the mails of fulfilled orders. Default: none. */
   readonly queueMails?: QueueMails | undefined;
 };

@@ -1,12 +1,8 @@
 // The settings of the payment module, and the objects that its parts share.
-import type { Logger } from 'pino';
-import type { Metrics } from '../../lib/metrics/metrics.ts';
-import type { createTasks } from '../../lib/metrics/tasks.ts';
-import { type Clock, DAY_MS } from '../clock.ts';
+import { DAY_MS } from '../clock.ts';
+import type { ModuleDependencies } from '../module-dependencies.ts';
 import type { DatabaseAddress } from '../storage/connection/database-address.ts';
-import type { Database } from '../storage/database.ts';
 import type { SealedColumn } from '../storage/secrets/reseal.ts';
-import type { Sealer } from '../storage/secrets/sealing.ts';
 import type { Sales } from './order-interface.ts';
 import type { RetryDelay } from './retry-delay.ts';
 import type { GatewayAddress } from './sessions/callback-url.ts';
@@ -28,18 +24,12 @@ export type PaymentConfig = {
   readonly sweepAfterMs: readonly number[];
 };
 
-export type PaymentModuleOptions = {
+export type PaymentModuleOptions = ModuleDependencies & {
   readonly config: PaymentConfig;
-  readonly db: Database;
   readonly address: DatabaseAddress;
-  readonly sealer: Sealer;
   /** Sealed columns of other modules, which are re-sealed together with those of this one. */
   readonly otherSecrets: readonly SealedColumn[];
   readonly sales: Sales;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  readonly tasks: ReturnType<typeof createTasks>;
   /** Aborts the running provider calls when the hub stops; they are repeated later. */
   readonly ending: AbortSignal;
 };

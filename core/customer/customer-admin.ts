@@ -2,24 +2,18 @@
 import type { ClientBase } from 'pg';
 import type { Actor } from '../access/caller.ts';
 import { changedMembers, recordChangeNow } from '../audit/record.ts';
-import type { Clock } from '../clock.ts';
 import { HubError } from '../errors.ts';
 import { recordEvent } from '../event/outbox.ts';
 import { runOnce, storeRequest } from '../idempotency/once.ts';
 import { formatId, newUuid, parseId } from '../ids.ts';
-import type { Database } from '../storage/database.ts';
-import type { Sealer } from '../storage/secrets/sealing.ts';
+import type { ModuleDependencies } from '../module-dependencies.ts';
 import { inTransaction } from '../storage/sql/transaction.ts';
 import { type Customer, CustomerSchema } from './entities.ts';
 import { factsOf, insertCustomer } from './insert-customer.ts';
 import { customerUnknown, lockCustomer, type PersonalData, requireNotErased } from './lock-customer.ts';
 import { newDataKey, openDataKey } from './personal-data.ts';
 
-export type CustomersOptions = {
-  readonly db: Database;
-  readonly sealer: Sealer;
-  readonly clock: Clock;
-};
+export type CustomersOptions = Pick<ModuleDependencies, 'db' | 'sealer' | 'clock'>;
 
 export function createCustomers({ db, sealer, clock }: CustomersOptions) {
   const { pool } = db;

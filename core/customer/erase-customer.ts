@@ -6,11 +6,10 @@ import type { ClientBase, PoolClient } from 'pg';
 import type { Actor } from '../access/caller.ts';
 import type { Facts } from '../audit/entities.ts';
 import { recordChangeNow } from '../audit/record.ts';
-import type { Clock } from '../clock.ts';
 import { recordEvent } from '../event/outbox.ts';
 import { formatId } from '../ids.ts';
+import type { ModuleDependencies } from '../module-dependencies.ts';
 import type { SerialQueue } from '../serial-queue.ts';
-import type { Database } from '../storage/database.ts';
 import type { Sealer } from '../storage/secrets/sealing.ts';
 import { inTransaction } from '../storage/sql/transaction.ts';
 import { type LockedCustomer, lockCustomer } from './lock-customer.ts';
@@ -29,10 +28,7 @@ export type ErasedCustomer = {
 /** Erases the personal data that a module stores, and resolves with counts for the audit log. */
 export type ErasePersonalData = (client: PoolClient, customer: ErasedCustomer) => Promise<Facts>;
 
-export type EraseOptions = {
-  readonly db: Database;
-  readonly sealer: Sealer;
-  readonly clock: Clock;
+export type EraseOptions = Pick<ModuleDependencies, 'db' | 'sealer' | 'clock'> & {
   readonly erasers: readonly ErasePersonalData[];
   /** Runs transactions that take the lock `event_counter`, as an erasure does. */
   readonly counterQueue: SerialQueue;

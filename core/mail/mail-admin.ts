@@ -3,12 +3,11 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { ListMailsRequest } from '../../gen/hub/mail/v1/mail_service_pb.ts';
 import type { Actor } from '../access/caller.ts';
 import { recordChangeNow } from '../audit/record.ts';
-import type { Clock } from '../clock.ts';
 import { HubError } from '../errors.ts';
 import { parseId } from '../ids.ts';
 import { findApp } from '../license/admin/find-app.ts';
+import type { ModuleDependencies } from '../module-dependencies.ts';
 import { findOrder } from '../order/orders/read-orders.ts';
-import type { Database } from '../storage/database.ts';
 import { dateOf, epochMs } from '../storage/sql/epoch.ts';
 import { type Page, type PageRequest, readPage } from '../storage/sql/page.ts';
 import { inTransaction } from '../storage/sql/transaction.ts';
@@ -19,9 +18,7 @@ export type MailFilter = Pick<ListMailsRequest, 'app' | 'order'> & {
   readonly state: MailStateName | undefined;
 };
 
-export type MailsOptions = {
-  readonly db: Database;
-  readonly clock: Clock;
+export type MailsOptions = Pick<ModuleDependencies, 'db' | 'clock'> & {
   /** The domain of new Message-IDs; undefined if the hub sends no mail. */
   readonly domain: string | undefined;
   /** Called when a mail is due. */

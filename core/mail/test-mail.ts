@@ -1,19 +1,16 @@
 // Sends a mail of sample data to an address, once.
 import type { Actor } from '../access/caller.ts';
 import { recordChangeNow } from '../audit/record.ts';
-import type { Clock } from '../clock.ts';
 import { formatId } from '../ids.ts';
 import { findApp } from '../license/admin/find-app.ts';
-import type { Database } from '../storage/database.ts';
+import type { ModuleDependencies } from '../module-dependencies.ts';
 import type { TemplateRef } from './content/templates.ts';
 import { mailNotConfigured } from './mail-admin.ts';
 import type { Previews } from './preview-mail.ts';
 import { newMessageId } from './queue/queue-mails.ts';
 import type { Mailer } from './sending/send-mail.ts';
 
-export type SendTestOptions = {
-  readonly db: Database;
-  readonly clock: Clock;
+export type SendTestOptions = Pick<ModuleDependencies, 'db' | 'clock'> & {
   readonly previews: Pick<Previews, 'ofSample'>;
   /** Undefined if the hub sends no mail. */
   readonly mailer: Mailer | undefined;

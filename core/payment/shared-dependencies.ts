@@ -2,8 +2,7 @@
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
-import type { Database } from '../storage/database.ts';
-import type { Sealer } from '../storage/secrets/sealing.ts';
+import type { ModuleDependencies } from '../module-dependencies.ts';
 import type { PaymentMetrics } from './metrics.ts';
 import type { PaymentDriver } from './providers/driver.ts';
 
@@ -16,10 +15,7 @@ export type PaymentDependencies = {
 };
 
 /** For the code that operators use. */
-export type AdminDependencies = {
-  readonly db: Database;
-  readonly sealer: Sealer;
-  readonly clock: Clock;
+export type AdminDependencies = Pick<ModuleDependencies, 'db' | 'sealer' | 'clock'> & {
   /** @throws HubError `gateway_unknown` */
   readonly driverOf: (gateway: string) => PaymentDriver;
 };

@@ -3,10 +3,9 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
-import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { newUuid, type Uuid } from '../../ids.ts';
-import type { Database } from '../../storage/database.ts';
+import type { ModuleDependencies } from '../../module-dependencies.ts';
 import { MAX_WALK, type Page, type PageRequest, readWalkedPage } from '../../storage/sql/page.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import { findEndpoint } from '../endpoint/endpoint-admin.ts';
@@ -23,8 +22,7 @@ import { sendSigned } from './attempt-delivery.ts';
 import { formatPayload, webhookId } from './payload.ts';
 import type { SendResult, WebhookSender } from './send-webhook.ts';
 
-export type DeliveriesOptions = {
-  readonly db: Database;
+export type DeliveriesOptions = Pick<ModuleDependencies, 'db' | 'clock'> & {
   readonly events: Events;
   readonly sender: WebhookSender;
   readonly secrets: EndpointSecrets;
@@ -32,7 +30,6 @@ export type DeliveriesOptions = {
   readonly showEndpoint: (endpoint: Endpoint) => Promise<Readonly<Record<string, unknown>>>;
   /** Called when a delivery is due. */
   readonly onDue: () => void;
-  readonly clock: Clock;
 };
 
 /** A delivery, and the type of its event. */

@@ -4,11 +4,11 @@ import type { PoolClient } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import type { Facts } from '../../audit/entities.ts';
 import { type Change, HUB, recordChangeNow } from '../../audit/record.ts';
-import { type Clock, HOUR_MS } from '../../clock.ts';
+import { HOUR_MS } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { formatId, newUuid, parseId, type Uuid } from '../../ids.ts';
+import type { ModuleDependencies } from '../../module-dependencies.ts';
 import type { Secret } from '../../secret.ts';
-import type { Database } from '../../storage/database.ts';
 import type { AddressPolicy } from '../delivery/address-policy.ts';
 import type { Disabling } from '../delivery/attempt-delivery.ts';
 import { type Endpoint, EndpointSchema } from '../entities.ts';
@@ -30,12 +30,10 @@ import {
   writeSecret,
 } from './write-endpoints.ts';
 
-export type EndpointsOptions = {
-  readonly db: Database;
+export type EndpointsOptions = Pick<ModuleDependencies, 'db' | 'clock'> & {
   readonly betweenEvents: BetweenEvents;
   readonly secrets: EndpointSecrets;
   readonly policy: AddressPolicy;
-  readonly clock: Clock;
 };
 
 /** How long deliveries are signed with a replaced secret too. */

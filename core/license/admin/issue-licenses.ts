@@ -2,7 +2,6 @@
 import type { PoolClient } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
-import type { Clock } from '../../clock.ts';
 import {
   findOrCreateCustomer,
   type InlineCustomer,
@@ -12,8 +11,7 @@ import { lockCustomerForShare } from '../../customer/lock-customer.ts';
 import { recordEvents } from '../../event/outbox.ts';
 import { type IdempotentRequest, runOnce, storeRequest } from '../../idempotency/once.ts';
 import { formatId } from '../../ids.ts';
-import type { Database } from '../../storage/database.ts';
-import type { Sealer } from '../../storage/secrets/sealing.ts';
+import type { ModuleDependencies } from '../../module-dependencies.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import type { App, License } from '../entities.ts';
 import { deriveLicenseKey } from '../keys/license-key.ts';
@@ -39,11 +37,8 @@ export type IssueRequest = RequestedTerms & {
 /** `licenseKey` is empty if the license has another key since the request was first made. */
 export type Issued = { readonly license: License; readonly licenseKey: string };
 
-export type IssueOptions = {
-  readonly db: Database;
-  readonly sealer: Sealer;
+export type IssueOptions = Pick<ModuleDependencies, 'db' | 'sealer' | 'clock'> & {
   readonly keySecrets: KeySecrets;
-  readonly clock: Clock;
 };
 
 /**

@@ -2,22 +2,16 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor } from '../../access/caller.ts';
 import { recordChange } from '../../audit/record.ts';
-import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { formatId, newUuid } from '../../ids.ts';
-import type { Database } from '../../storage/database.ts';
-import type { Sealer } from '../../storage/secrets/sealing.ts';
+import type { ModuleDependencies } from '../../module-dependencies.ts';
 import { type App, type SigningKey, SigningKeySchema } from '../entities.ts';
 import { sealedFor } from '../keys/sign-license.ts';
 import { generateSigningKey } from '../keys/signing-key-pair.ts';
 import { lockApp } from './find-app.ts';
 import { type AppWithKeys, readAppWithKeys } from './read-signing-keys.ts';
 
-export type SigningKeyAdminOptions = {
-  readonly db: Database;
-  readonly sealer: Sealer;
-  readonly clock: Clock;
-};
+export type SigningKeyAdminOptions = Pick<ModuleDependencies, 'db' | 'sealer' | 'clock'>;
 
 /** Per app: one response contains all published keys. */
 const MAX_PUBLISHED_KEYS = 50;

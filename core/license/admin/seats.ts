@@ -2,20 +2,17 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { Actor } from '../../access/caller.ts';
 import { recordChange } from '../../audit/record.ts';
-import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { addEvent } from '../../event/outbox.ts';
 import { formatId, parseId } from '../../ids.ts';
-import type { Database } from '../../storage/database.ts';
+import type { ModuleDependencies } from '../../module-dependencies.ts';
 import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
 import { LicenseSchema, type Seat, SeatSchema } from '../entities.ts';
 import type { LicenseMetrics } from '../metrics.ts';
 import { findLicense } from './find-licenses.ts';
 
-export type SeatsOptions = {
-  readonly db: Database;
+export type SeatsOptions = Pick<ModuleDependencies, 'db' | 'clock'> & {
   readonly metrics: LicenseMetrics;
-  readonly clock: Clock;
 };
 
 export function createSeats({ db, metrics, clock }: SeatsOptions) {

@@ -2,12 +2,11 @@
 import type { ClientBase } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
-import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { recordEvents } from '../../event/outbox.ts';
 import { runOnce, storeRequest } from '../../idempotency/once.ts';
 import { formatId } from '../../ids.ts';
-import type { Database } from '../../storage/database.ts';
+import type { ModuleDependencies } from '../../module-dependencies.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import { type License, LicenseSchema } from '../entities.ts';
 import { deriveLicenseKey, keyColumns } from '../keys/license-key.ts';
@@ -15,10 +14,8 @@ import type { KeySecrets } from '../keys/open-key-secrets.ts';
 import { findLicense } from './find-licenses.ts';
 import type { Issued, Repeatable } from './issue-licenses.ts';
 
-export type LicenseKeysOptions = {
-  readonly db: Database;
+export type LicenseKeysOptions = Pick<ModuleDependencies, 'db' | 'clock'> & {
   readonly keySecrets: KeySecrets;
-  readonly clock: Clock;
 };
 
 export function createLicenseKeys({ db, keySecrets, clock }: LicenseKeysOptions) {

@@ -7,10 +7,9 @@ import type { PoolClient } from 'pg';
 import type { ImportLicensesRequest } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
-import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { formatId } from '../../ids.ts';
-import type { Database } from '../../storage/database.ts';
+import type { ModuleDependencies } from '../../module-dependencies.ts';
 import { LockHeld, takeLock } from '../../storage/hub-lock.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import { findApp } from '../admin/find-app.ts';
@@ -28,10 +27,8 @@ export type ImportResult = {
   readonly errors: readonly LineError[];
 };
 
-export type ImportOptions = {
-  readonly db: Database;
+export type ImportOptions = Pick<ModuleDependencies, 'db' | 'clock'> & {
   readonly pepper: ImportPepper;
-  readonly clock: Clock;
 };
 
 export type ImportCaller = {

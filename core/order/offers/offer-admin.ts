@@ -4,22 +4,19 @@ import type { ListOffersRequest } from '../../../gen/hub/order/v1/offer_service_
 import type { OfferTerms } from '../../../gen/hub/order/v1/order_pb.ts';
 import type { Actor } from '../../access/caller.ts';
 import { recordChange } from '../../audit/record.ts';
-import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { formatId, newUuid } from '../../ids.ts';
 import { findApp } from '../../license/admin/find-app.ts';
 import type { App } from '../../license/entities.ts';
 import type { KeySecrets } from '../../license/keys/open-key-secrets.ts';
-import type { Database } from '../../storage/database.ts';
+import type { ModuleDependencies } from '../../module-dependencies.ts';
 import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
 import { type Offer, OfferSchema, type OfferVersion, OfferVersionSchema } from '../entities.ts';
 import { findOffer, formatOfferRef } from './find-offer.ts';
 import { checkSameGrant, checkTerms, factsOf, isSameTerms, type Terms, termsOf } from './offer-terms.ts';
 
-export type OffersOptions = {
-  readonly db: Database;
+export type OffersOptions = Pick<ModuleDependencies, 'db' | 'clock'> & {
   readonly keySecrets: Pick<KeySecrets, 'active'>;
-  readonly clock: Clock;
 };
 
 /** An offer with one of its versions. */

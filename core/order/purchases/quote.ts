@@ -1,13 +1,12 @@
 // Checks what a request for a charge session wants to buy, and computes its price.
-import type { Clock } from '../../clock.ts';
 import { findOrCreateCustomer } from '../../customer/inline-customer.ts';
 import { lockCustomerForShare } from '../../customer/lock-customer.ts';
 import { HubError } from '../../errors.ts';
 import { readLicense } from '../../license/admin/change/locked-license.ts';
 import { licenseUnknown } from '../../license/admin/find-licenses.ts';
+import type { ModuleDependencies } from '../../module-dependencies.ts';
 import type { Money } from '../../payment/money.ts';
 import type { Buyer, CatalogPurchase, PurchaseRequest, Quote } from '../../payment/order-interface.ts';
-import type { Database } from '../../storage/database.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
 import { grantOnLicense } from '../fulfillment/grant-on-license.ts';
 import { findOfferOfPrice } from '../offers/catalog-prices.ts';
@@ -15,11 +14,8 @@ import { formatOfferRef } from '../offers/find-offer.ts';
 import type { Offers, VersionedOffer } from '../offers/offer-admin.ts';
 import { amountOf } from '../offers/prices.ts';
 
-export type QuoteOptions = {
-  readonly db: Database;
-  readonly sealer: Sealer;
+export type QuoteOptions = Pick<ModuleDependencies, 'db' | 'sealer' | 'clock'> & {
   readonly offers: Pick<Offers, 'get'>;
-  readonly clock: Clock;
 };
 
 /** The errors of the function are those of `Sales.quote`. */

@@ -1,21 +1,18 @@
 // The callback journal: commits what providers send before the hub processes it, in one statement together
 // with the verification leases of the sessions.
-import type { Pool } from 'pg';
-import type { Clock } from '../../clock.ts';
 import { newUuid, parseId } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
 import { columns } from '../../storage/sql/transaction.ts';
 import { reasonIgnored } from '../providers/registry.ts';
 import { readSessionsBy, SESSION_COLUMNS, type StoredSession } from '../sessions/read-sessions.ts';
+import type { PaymentDependencies } from '../shared-dependencies.ts';
 import type { TakenVerificationLease, VerificationLeases } from '../verification/lease.ts';
 import { countVerification } from '../verification/rate-limit.ts';
 import { setVerificationLease, VERIFICATION_LEASE_ALLOWED } from '../verification/take-and-end-lease.ts';
 import type { CountCallback } from './count-unjournaled.ts';
 import type { JournaledCallback, ReceivedCallback } from './journaled-callbacks.ts';
 
-export type JournalOptions = {
-  readonly pool: Pool;
-  readonly clock: Clock;
+export type JournalOptions = Pick<PaymentDependencies, 'pool' | 'clock'> & {
   readonly leaseMs: number;
   readonly leases: Pick<VerificationLeases, 'end'>;
   /** The number of callbacks that the journal stores for one session (HUB_SESSION_CALLBACKS). */

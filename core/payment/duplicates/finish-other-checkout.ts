@@ -5,20 +5,18 @@ import type { Outcome } from '../settlement/finding.ts';
 import type { PaymentDependencies } from '../shared-dependencies.ts';
 import { isUnknownCheckout, setOtherPayment, storeCheckouts } from './mark-for-check.ts';
 
-/** If the session is paid, the sweep checks the other checkout, unless that belongs to another session. */
-export type FinishOtherCheckout = (
-  callback: { readonly id: string; readonly gateway: string },
-  providerPaymentId: string,
-  outcome: Outcome & { readonly sessionId: string },
-) => Promise<void>;
+export type FinishOtherCheckout = ReturnType<typeof createFinishOtherCheckout>;
 
-export function createFinishOtherCheckout(
-  { pool, clock }: Pick<PaymentDependencies, 'pool' | 'clock'>,
-): FinishOtherCheckout {
-  return async ({ id, gateway }, providerPaymentId, outcome) => {
-    const at = clock();
+/** If the session is paid, the sweep checks the other checkout, unless that belongs to another session. */
+export function createFinishOtherCheckout(options: Pick<PaymentDependencies, 'pool' | 'clock'>) {
+  return async (
+    { id, gateway }: { readonly id: string; readonly gateway: string },
+    providerPaymentId: string,
+    outcome: Outcome & { readonly sessionId: string },
+  ): Promise<void> => {
+    const at = options.clock();
     // One transaction, so that a crash loses neither the mark nor the payment id.
-    await inTransaction(pool, async (client, send) => {
+    await inTransaction(options.pool, async (client, send) => {
       send({
         name: 'mark_other_checkout',
         text: MARK_OTHER_CHECKOUT,

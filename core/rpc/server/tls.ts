@@ -15,28 +15,18 @@ export type TlsFiles = {
   readonly clientCa: string | undefined;
 };
 
-export type TlsSource = {
-  readonly asksClients: boolean;
-  /** The last valid certificates. */
-  current(): SecureContextOptions;
-  /** When the hub's own certificate expires. */
-  expiresAt(): Date;
-  /** Called with new certificates. */
-  onChange(listener: (certificates: SecureContextOptions) => void): void;
-  /** Reads the files now. An invalid file is logged once and changes nothing. */
-  reload(): Promise<void>;
-  close(): void;
-};
+export type TlsSource = Awaited<ReturnType<typeof openTls>>;
 
 /** Polls the content: file watchers miss changes of mounts and links. */
 const POLL_MS = 2_000;
 
 /** Rejects with an Error that names the file and what is wrong. */
-export async function openTls(files: TlsFiles, logger: Logger): Promise<TlsSource> {
+export async function openTls(files: TlsFiles, logger: Logger) {
   const listeners: ((certificates: SecureContextOptions) => void)[] = [];
   let current = await readCertificates(files);
   let lastFailure = '';
 
+  /** Reads the files now. An invalid file is logged once and changes nothing. */
   const reload = async (): Promise<void> => {
     try {
       const found = await readCertificates(files);
@@ -55,9 +45,12 @@ export async function openTls(files: TlsFiles, logger: Logger): Promise<TlsSourc
   const timer = setInterval(() => void reload(), POLL_MS).unref();
   return {
     asksClients: files.clientCa !== undefined,
+    /** The last valid certificates. */
     current: () => current,
+    /** When the hub's own certificate expires. */
     expiresAt: () => new X509Certificate(String(current.cert)).validToDate,
-    onChange: (listener) => listeners.push(listener),
+    /** Calls `listener` with new certificates. */
+    onChange: (listener: (certificates: SecureContextOptions) => void) => listeners.push(listener),
     reload,
     close: () => clearInterval(timer),
   };

@@ -8,16 +8,7 @@ import { freePort } from './free-port.ts';
 import { type RunningServer, removeForeignLock, runningServer } from './lock-file.ts';
 import { type CommandResult, runCommand } from './run-command.ts';
 
-export type EmbeddedPostgres = {
-  /** `postgres://hub:<password>@127.0.0.1:<port>/hub`, without TLS. The user is the cluster's superuser. */
-  readonly url: string;
-  /** Whether the server was already running, after its hub was killed. */
-  readonly reused: boolean;
-  /** The directory of the cluster: `<dataDir>/postgres`, or the target of that link. */
-  readonly location: string;
-  /** Shuts the server down and closes its connections. Can be called again. */
-  stop(): Promise<void>;
-};
+export type EmbeddedPostgres = Awaited<ReturnType<typeof startEmbeddedPostgres>>;
 
 export type EmbeddedPostgresOptions = {
   /** Created if it does not exist. Only one hub may use it at a time. */
@@ -36,7 +27,7 @@ const MAX_CONNECTIONS = 100;
  * unprivileged user, and the cluster lives under /var/lib/hubctl if that user cannot enter `dataDir`.
  * @throws Error that says what to do, with the end of the server's log if the server did not start
  */
-export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions) {
   const { log = () => {}, pickPort = freePort, maxConnections = MAX_CONNECTIONS } = options;
   const directory = resolve(options.dataDir);
   const cluster = await openCluster(directory, await packagedBinaries(), () =>
@@ -50,10 +41,14 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   );
   let stopped: Promise<void> | undefined;
   return {
+    /** The user is the cluster's superuser. */
     url: `postgres://hub:${cluster.password}@127.0.0.1:${port}/hub?sslmode=disable`,
+    /** Whether the server was already running, after its hub was killed. */
     reused: orphan !== undefined,
+    /** The directory of the cluster: `<dataDir>/postgres`, or the target of that link. */
     location: cluster.home,
-    stop() {
+    /** Shuts the server down and closes its connections. Can be called again. */
+    stop(): Promise<void> {
       stopped ??= stopServer(cluster);
       return stopped;
     },

@@ -1,5 +1,6 @@
 // Tables of the access module: service tokens. The tables of the audit log are in audit/entities.ts.
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { partial } from '../storage/schema/partial-index.ts';
 import { auditEntities } from '../audit/entities.ts';
 
 export const ROLES = ['admin', 'operator', 'service', 'viewer', 'monitor', 'gateway', 'shop'] as const;
@@ -27,11 +28,7 @@ export const ServiceTokenSchema = defineEntity({
     lastUsedAt: p.datetime(3).nullable(),
   },
   uniques: [
-    {
-      name: 'service_token_certificate_subject_key',
-      properties: ['certificateSubject'],
-      where: 'revoked_at is null',
-    },
+    partial('service_token_certificate_subject_key', ['certificateSubject'], 'revoked_at is null'),
   ],
   checks: [
     { name: 'service_token_one_proof', expression: '(token_hash is null) <> (certificate_subject is null)' },

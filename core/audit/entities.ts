@@ -1,5 +1,6 @@
 // Tables of the audit log: entries, and the chain that reveals missing and altered ones.
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { partial } from '../storage/schema/partial-index.ts';
 
 /**
  * `token` and `certificate`: a caller, by its credential. `hub`: the hub itself. `local`: a hubctl command
@@ -38,11 +39,7 @@ export const AuditEntrySchema = defineEntity({
   indexes: [
     { name: 'audit_entry_subject_idx', properties: ['subject', 'id'] },
     { name: 'audit_entry_actor_idx', properties: ['actor', 'id'] },
-    {
-      name: 'audit_entry_actor_token_idx',
-      properties: ['actorTokenId', 'id'],
-      where: 'actor_token_id is not null',
-    },
+    partial('audit_entry_actor_token_idx', ['actorTokenId', 'id'], 'actor_token_id is not null'),
     { name: 'audit_entry_actor_kind_idx', properties: ['actorKind', 'id'], where: "actor_kind <> 'hub'" },
     { name: 'audit_entry_action_idx', properties: ['action', 'id'] },
     { name: 'audit_entry_at_idx', properties: ['at', 'id'] },

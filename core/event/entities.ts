@@ -1,5 +1,6 @@
 // The tables of the event module.
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { partial } from '../storage/schema/partial-index.ts';
 
 /**
  * Events without a number. The sequencer moves them to `event`. One row has the events of one type that a
@@ -68,7 +69,7 @@ const EventDataSchema = defineEntity({
     customerId: p.uuid().nullable(),
   },
   indexes: [
-    { name: 'event_data_customer_idx', properties: ['customerId'], where: 'customer_id is not null' },
+    partial('event_data_customer_idx', ['customerId'], 'customer_id is not null'),
   ],
 });
 
@@ -123,12 +124,8 @@ export const DeliverySchema = defineEntity({
   },
   indexes: [
     { name: 'event_delivery_endpoint_idx', properties: ['endpoint', 'eventId'] },
-    {
-      name: 'event_delivery_due_idx',
-      properties: ['endpoint', 'nextAttemptAt'],
-      where: `state = 'pending'`,
-    },
-    { name: 'event_delivery_failed_idx', properties: ['endpoint', 'eventId'], where: `state = 'failed'` },
+    partial('event_delivery_due_idx', ['endpoint', 'nextAttemptAt'], `state = 'pending'`),
+    partial('event_delivery_failed_idx', ['endpoint', 'eventId'], `state = 'failed'`),
   ],
 });
 export type Delivery = InferEntity<typeof DeliverySchema>;

@@ -1,5 +1,6 @@
 // The table of requests with an idempotency key.
 import { defineEntity, p } from '@mikro-orm/core';
+import { partial } from '../storage/schema/partial-index.ts';
 import { CustomerSchema } from '../customer/entities.ts';
 
 /** Requests with an idempotency key, and the resources that they created or changed. */
@@ -20,11 +21,7 @@ const IdempotentRequestSchema = defineEntity({
     createdAt: p.datetime(3),
   },
   indexes: [
-    {
-      name: 'idempotent_request_customer_idx',
-      properties: ['customer'],
-      where: 'customer_id is not null',
-    },
+    partial('idempotent_request_customer_idx', ['customer'], 'customer_id is not null'),
   ],
 });
 

@@ -1,5 +1,6 @@
 // Tables of the license module: apps, signing keys, limit profiles, key secrets, licenses and seats.
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { partial } from '../storage/schema/partial-index.ts';
 import { CustomerSchema } from '../customer/entities.ts';
 import type { Limits, Metadata } from './terms.ts';
 
@@ -40,7 +41,7 @@ export const SigningKeySchema = defineEntity({
     retiredAt: p.datetime(3).nullable(),
     withdrawnAt: p.datetime(3).nullable(),
   },
-  uniques: [{ name: 'signing_key_active_key', properties: ['app'], where: 'retired_at is null' }],
+  uniques: [partial('signing_key_active_key', ['app'], 'retired_at is null')],
   indexes: [{ name: 'signing_key_app_idx', properties: ['app'] }],
   checks: [
     { name: 'signing_key_retired_first', expression: 'withdrawn_at is null or retired_at is not null' },
@@ -75,7 +76,7 @@ export const KeySecretSchema = defineEntity({
     createdAt: p.datetime(3),
     retiredAt: p.datetime(3).nullable(),
   },
-  uniques: [{ name: 'key_secret_active_key', properties: ['purpose'], where: 'retired_at is null' }],
+  uniques: [partial('key_secret_active_key', ['purpose'], 'retired_at is null')],
 });
 export type KeySecret = InferEntity<typeof KeySecretSchema>;
 
@@ -129,22 +130,18 @@ export const LicenseSchema = defineEntity({
     // Lists of one app, newest first: ids are ordered by time.
     { name: 'license_app_idx', properties: ['app', 'id'] },
     { name: 'license_customer_idx', properties: ['customer', 'id'] },
-    {
-      name: 'license_app_customer_idx',
-      properties: ['app', 'customer', 'id'],
-      where: 'customer_id is not null',
-    },
+    partial('license_app_customer_idx', ['app', 'customer', 'id'], 'customer_id is not null'),
     { name: 'license_key_hint_idx', properties: ['keyHint', 'id'] },
-    { name: 'license_grace_idx', properties: ['graceDays', 'expiresAt', 'id'], where: 'grace_days > 0' },
-    { name: 'license_key_secret_idx', properties: ['keySecret'], where: 'key_secret_id is not null' },
-    { name: 'license_expires_idx', properties: ['expiresAt', 'id'], where: 'expires_at is not null' },
+    partial('license_grace_idx', ['graceDays', 'expiresAt', 'id'], 'grace_days > 0'),
+    partial('license_key_secret_idx', ['keySecret'], 'key_secret_id is not null'),
+    partial('license_expires_idx', ['expiresAt', 'id'], 'expires_at is not null'),
     {
       name: 'license_ends_idx',
       expression: `create index license_ends_idx on license (license_ends_at(expires_at, grace_days), id)
         where expires_at is not null`,
     },
-    { name: 'license_revoked_idx', properties: ['id'], where: 'revoked_at is not null' },
-    { name: 'license_suspended_idx', properties: ['id'], where: 'suspended_at is not null' },
+    partial('license_revoked_idx', ['id'], 'revoked_at is not null'),
+    partial('license_suspended_idx', ['id'], 'suspended_at is not null'),
     {
       name: 'license_metadata_idx',
       expression: `create index license_metadata_idx on license using gin (metadata jsonb_path_ops)
@@ -208,20 +205,12 @@ export const SeatSchema = defineEntity({
   },
   uniques: [
     // One active seat per machine. Also finds the active seats of a license.
-    {
-      name: 'seat_active_key',
-      properties: ['license', 'machineFingerprint'],
-      where: 'released_at is null',
-    },
+    partial('seat_active_key', ['license', 'machineFingerprint'], 'released_at is null'),
   ],
   indexes: [
     // Finds released seats of a machine. There is no index of all seats of a license: the planner would use
     // it for active seats too, and read the released ones with them.
-    {
-      name: 'seat_released_idx',
-      properties: ['license', 'machineFingerprint'],
-      where: 'released_at is not null',
-    },
+    partial('seat_released_idx', ['license', 'machineFingerprint'], 'released_at is not null'),
   ],
 });
 export type Seat = InferEntity<typeof SeatSchema>;

@@ -1,5 +1,6 @@
 // The tables of mails and their templates.
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { partial } from '../storage/schema/partial-index.ts';
 import { AppSchema } from '../license/entities.ts';
 import { OrderSchema } from '../order/entities.ts';
 
@@ -35,10 +36,10 @@ export const MailSchema = defineEntity({
   },
   indexes: [
     { name: 'mail_app_idx', properties: ['app', 'id'] },
-    { name: 'mail_due_idx', properties: ['nextAttemptAt'], where: `state = 'queued'` },
-    { name: 'mail_queued_idx', properties: ['id'], where: `state = 'queued'` },
-    { name: 'mail_failed_idx', properties: ['lastAttemptAt'], where: `state = 'failed'` },
-    { name: 'mail_failed_id_idx', properties: ['id'], where: `state = 'failed'` },
+    partial('mail_due_idx', ['nextAttemptAt'], `state = 'queued'`),
+    partial('mail_queued_idx', ['id'], `state = 'queued'`),
+    partial('mail_failed_idx', ['lastAttemptAt'], `state = 'failed'`),
+    partial('mail_failed_id_idx', ['id'], `state = 'failed'`),
   ],
 });
 export type Mail = InferEntity<typeof MailSchema>;

@@ -1,5 +1,6 @@
 // The tables of offers, purchases and orders.
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { partial } from '../storage/schema/partial-index.ts';
 import { CustomerSchema } from '../customer/entities.ts';
 import { AppSchema, LicenseSchema } from '../license/entities.ts';
 import { ChargeSessionSchema, SlotSchema } from '../payment/entities.ts';
@@ -72,7 +73,7 @@ export const PurchaseSchema = defineEntity({
     /** The license to renew or to add seats to; null for new licenses. */
     license: () => p.manyToOne(LicenseSchema).nullable().deleteRule('restrict'),
   },
-  indexes: [{ name: 'purchase_customer_idx', properties: ['customer'], where: 'customer_id is not null' }],
+  indexes: [partial('purchase_customer_idx', ['customer'], 'customer_id is not null')],
   checks: [{ name: 'purchase_quantity_positive', expression: 'quantity > 0' }],
 });
 
@@ -122,8 +123,8 @@ export const OrderSchema = defineEntity({
     { name: 'sales_order_offer_idx', properties: ['offer', 'id'] },
     { name: 'sales_order_slot_idx', properties: ['slot', 'id'] },
     { name: 'sales_order_created_idx', properties: ['createdAt', 'id'] },
-    { name: 'sales_order_customer_idx', properties: ['customer', 'id'], where: 'customer_id is not null' },
-    { name: 'sales_order_blocked_idx', properties: ['id'], where: `state = 'blocked'` },
+    partial('sales_order_customer_idx', ['customer', 'id'], 'customer_id is not null'),
+    partial('sales_order_blocked_idx', ['id'], `state = 'blocked'`),
   ],
 });
 

@@ -1,5 +1,6 @@
 // The tables of the payment module.
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { partial } from '../storage/schema/partial-index.ts';
 
 export const ENVIRONMENTS = ['sandbox', 'production'] as const;
 export type Environment = (typeof ENVIRONMENTS)[number];
@@ -13,13 +14,6 @@ export const REFUND_STATES = ['pending', 'succeeded', 'failed'] as const;
 export type RefundStateName = (typeof REFUND_STATES)[number];
 const REFUND_KINDS = ['refund', 'dispute'] as const;
 const REFUND_ORIGINS = ['hub', 'provider'] as const;
-
-/** An index, or a unique key, of the rows that satisfy a condition. */
-const partial = <const P extends string>(name: string, properties: P[], where: string) => ({
-  name,
-  properties,
-  where,
-});
 
 export const SlotSchema = defineEntity({
   name: 'Slot',

@@ -131,13 +131,13 @@ export const ChargeSessionSchema = defineEntity({
     partial('charge_session_refund_check_idx', ['slot', 'refundCheckAt'], 'refund_check_at is not null'),
     // Pending sessions by age, for metrics.
     partial('charge_session_pending_idx', ['createdAt'], `status = 'pending'`),
-    // Sessions held for review, the oldest first.
     {
       name: 'charge_session_customer_email_idx',
       expression:
         'create index charge_session_customer_email_idx on charge_session ' +
         "(lower((customer->>'email'::text)), id) where (customer ->> 'email'::text) is not null",
     },
+    // Sessions held for review, the oldest first.
     partial('charge_session_held_idx', ['heldAt', 'id'], 'held_at is not null'),
   ],
   checks: [

@@ -1,7 +1,7 @@
 // Tables of the access module: service tokens. The tables of the audit log are in audit/entities.ts.
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { partial } from '../storage/schema/partial-index.ts';
 import { auditEntities } from '../audit/entities.ts';
+import { partial } from '../storage/schema/partial-index.ts';
 
 export const ROLES = ['admin', 'operator', 'service', 'viewer', 'monitor', 'gateway', 'shop'] as const;
 export type RoleName = (typeof ROLES)[number];
@@ -27,9 +27,7 @@ export const ServiceTokenSchema = defineEntity({
     revokedAt: p.datetime(3).nullable(),
     lastUsedAt: p.datetime(3).nullable(),
   },
-  uniques: [
-    partial('service_token_certificate_subject_key', ['certificateSubject'], 'revoked_at is null'),
-  ],
+  uniques: [partial('service_token_certificate_subject_key', ['certificateSubject'], 'revoked_at is null')],
   checks: [
     { name: 'service_token_one_proof', expression: '(token_hash is null) <> (certificate_subject is null)' },
   ],

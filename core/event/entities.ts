@@ -68,9 +68,7 @@ const EventDataSchema = defineEntity({
     /** The customer whose personal data `data` may contain. */
     customerId: p.uuid().nullable(),
   },
-  indexes: [
-    partial('event_data_customer_idx', ['customerId'], 'customer_id is not null'),
-  ],
+  indexes: [partial('event_data_customer_idx', ['customerId'], 'customer_id is not null')],
 });
 
 export const EndpointSchema = defineEntity({

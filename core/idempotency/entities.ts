@@ -1,7 +1,7 @@
 // The table of requests with an idempotency key.
 import { defineEntity, p } from '@mikro-orm/core';
-import { partial } from '../storage/schema/partial-index.ts';
 import { CustomerSchema } from '../customer/entities.ts';
+import { partial } from '../storage/schema/partial-index.ts';
 
 /** Requests with an idempotency key, and the resources that they created or changed. */
 const IdempotentRequestSchema = defineEntity({
@@ -20,9 +20,7 @@ const IdempotentRequestSchema = defineEntity({
     customer: () => p.manyToOne(CustomerSchema).nullable().deleteRule('restrict'),
     createdAt: p.datetime(3),
   },
-  indexes: [
-    partial('idempotent_request_customer_idx', ['customer'], 'customer_id is not null'),
-  ],
+  indexes: [partial('idempotent_request_customer_idx', ['customer'], 'customer_id is not null')],
 });
 
 export const idempotencyEntities = [IdempotentRequestSchema];

@@ -1,7 +1,7 @@
 // Tables of the license module: apps, signing keys, limit profiles, key secrets, licenses and seats.
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { partial } from '../storage/schema/partial-index.ts';
 import { CustomerSchema } from '../customer/entities.ts';
+import { partial } from '../storage/schema/partial-index.ts';
 import type { Limits, Metadata } from './terms.ts';
 
 export const AppSchema = defineEntity({

@@ -1,6 +1,7 @@
 // The state of a license: active, in its grace, expired, suspended or revoked.
-import { HubError } from '../errors.ts';
+
 import { DAY_MS } from '../clock.ts';
+import { HubError } from '../errors.ts';
 
 /** Times are in milliseconds since the epoch. */
 type LicenseFacts = {

@@ -1,8 +1,8 @@
 // The tables of mails and their templates.
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { partial } from '../storage/schema/partial-index.ts';
 import { AppSchema } from '../license/entities.ts';
 import { OrderSchema } from '../order/entities.ts';
+import { partial } from '../storage/schema/partial-index.ts';
 
 export const MAIL_STATES = ['queued', 'sent', 'failed'] as const;
 export type MailStateName = (typeof MAIL_STATES)[number];

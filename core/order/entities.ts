@@ -1,9 +1,9 @@
 // The tables of offers, purchases and orders.
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { partial } from '../storage/schema/partial-index.ts';
 import { CustomerSchema } from '../customer/entities.ts';
 import { AppSchema, LicenseSchema } from '../license/entities.ts';
 import { ChargeSessionSchema, SlotSchema } from '../payment/entities.ts';
+import { partial } from '../storage/schema/partial-index.ts';
 import type { Grant } from './offers/grant.ts';
 
 export const ORDER_STATES = ['fulfilled', 'blocked', 'refunded'] as const;

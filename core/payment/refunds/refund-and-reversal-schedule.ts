@@ -2,8 +2,8 @@
 // about each paid session a few times, less often with its age, because the merchant may refund or reverse
 // the payment at the provider.
 import type { Pool } from 'pg';
-import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
 import { DAY_MS } from '../../clock.ts';
+import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
 import { driverOf } from '../providers/registry.ts';
 import { RETRY_DELAY_MAX_MS, type RetryDelay } from '../retry-delay.ts';
 import { type Reservation, reserve, SLOTS_WITH_PLACES } from '../verification/sweep-schedule.ts';

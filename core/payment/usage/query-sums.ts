@@ -1,8 +1,8 @@
 // Sums and counts in SQL, which are exact: as bigints.
 import pg, { type CustomTypesConfig, type Pool, type QueryResultRow } from 'pg';
+import { DAY_MS } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import type { Database } from '../../storage/database.ts';
-import { DAY_MS } from '../../clock.ts';
 import { findSlot } from '../slots/slot-admin.ts';
 
 /** `from` is inclusive, `to` exclusive. */

@@ -20,7 +20,7 @@ import { parseJournaledClaim } from '../providers/registry.ts';
 import type { FindSession } from '../sessions/look-up-sessions.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import { verdictOf } from '../settlement/decide.ts';
-import { type Finding, PAID_BEFORE } from '../settlement/finding.ts';
+import { PAID_BEFORE } from '../settlement/finding.ts';
 import type { Settle } from '../settlement/settle.ts';
 import { recordSteps } from '../settlement/write-settlement.ts';
 import type { PaymentDependencies } from '../shared-dependencies.ts';

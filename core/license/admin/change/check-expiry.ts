@@ -1,7 +1,8 @@
 // Checks the expiry of a license.
+
+import { DAY_MS } from '../../../clock.ts';
 import { HubError } from '../../../errors.ts';
 import { LAST_MS } from '../../../timestamp.ts';
-import { DAY_MS } from '../../../clock.ts';
 
 export type ExpiryBounds = {
   readonly graceDays: number;

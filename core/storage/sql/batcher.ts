@@ -11,8 +11,8 @@ export type BatcherOptions<Q, A> = {
   /** Default: 128. */
   readonly maxSize?: number;
   /**
-   * Batches that run at the same time, by default 2. While a large batch runs, requests wait until they fill a batch, or
-   * until that batch is late.
+   * Batches that run at the same time. Default: 2. While a large batch runs, requests wait until they fill a
+   * batch, or until that batch is late.
    */
   readonly maxInFlight?: number;
   /** Requests that may wait for a batch. Default: 2000. */

@@ -8,11 +8,17 @@ import type { ServiceEntry } from '../../service-implementation.ts';
 import { createBodyMemory } from '../body/body-memory.ts';
 import { COMPRESSIONS } from '../body/decompression.ts';
 import { jsonTextOf } from '../body/json-text.ts';
-import { boundedBody, type StreamLimits } from '../body/request-body.ts';
+import { boundedBody } from '../body/request-body.ts';
 import { withHealthRoutes } from '../endpoints/health-routes.ts';
 import { createAdapter } from './adapter.ts';
 import type { Handler } from './handler.ts';
 import { createListener, type Listener } from './listener.ts';
+import {
+  MAX_MESSAGE_BYTES,
+  MAX_PUBLIC_MESSAGE_BYTES,
+  MAX_TIMEOUT_MS,
+  UPLOAD_LIMITS,
+} from './message-limits.ts';
 import { createCallLimits } from './open-call-limits.ts';
 import type { TlsSource } from './tls.ts';
 
@@ -32,20 +38,6 @@ export type RpcListenerOptions = {
   readonly admit?: ConnectionCap;
   /** Called for each call that a limit on open calls or received bytes refuses. */
   readonly onRefusal?: () => void;
-};
-
-/** An issue of 1000 licenses with 64 limits each stays well below. */
-const MAX_MESSAGE_BYTES = 1024 * 1024;
-/** For calls that need no token: they carry the name of a service. */
-const MAX_PUBLIC_MESSAGE_BYTES = 4 * 1024;
-const MAX_TIMEOUT_MS = 60_000;
-/**
- * For RPCs whose request is a stream: an import of 100000 licenses, with 1 KB for each. Read piece by piece.
- */
-const UPLOAD_LIMITS: StreamLimits = {
-  messages: 10_000,
-  bytes: 128 * 1024 * 1024,
-  unpackedBytes: 128 * 1024 * 1024,
 };
 
 export function createRpcListener(listenerOptions: RpcListenerOptions): Listener {

@@ -1,6 +1,6 @@
 // The kinds of ids, to explain an id of the wrong kind.
 
-/** By prefix: the kind, the command that lists it, and the field that takes it, if any. */
+/** By prefix: the kind, the command that shows it, and the field that takes it, if any. */
 const KINDS: Readonly<Record<string, readonly [noun: string, command: string, field?: string]>> = {
   lic: ['a license', 'license show', 'licenseId'],
   seat: ['a seat', 'seat list', 'seatId'],

@@ -25,13 +25,13 @@ export type ChosenHub = {
  * @throws CliError (usage) for a contradiction or an unknown context
  */
 export function chooseHub(
-  typed: (option: keyof GlobalOptions) => Typed | undefined,
+  readOption: (option: keyof GlobalOptions) => Typed | undefined,
   contexts: () => StoredContexts,
   readToken: (file: Typed) => Given,
 ): ChosenHub {
-  const [context, server, dataDir] = (['context', 'server', 'dataDir'] as const).map(typed);
-  const [givenToken, tokenFile] = (['token', 'tokenFile'] as const).map(typed);
-  const files = (['ca', 'clientCert', 'clientKey'] as const).map(typed);
+  const [context, server, dataDir] = (['context', 'server', 'dataDir'] as const).map(readOption);
+  const [givenToken, tokenFile] = (['token', 'tokenFile'] as const).map(readOption);
+  const files = (['ca', 'clientCert', 'clientKey'] as const).map(readOption);
   if (server?.source === 'cli' && context?.source === 'cli') {
     throw usageError('--context, --server: give one of them, not both');
   }

@@ -14,7 +14,7 @@ const EXPORTED = json.object('Exported', {
 });
 
 /** What a command with `--out` prints. @param what The items: `the licenses` */
-export function orExported(items: json.TypedSchema, what: string): json.TypedSchema {
+export function itemsOrExport(items: json.TypedSchema, what: string): json.TypedSchema {
   return json.either([items, EXPORTED], `${what}; with --out one object that names the file`);
 }
 

@@ -83,7 +83,7 @@ const TABLE = {
     description:
       'maximum size of the connection pool of each process; it opens one more connection for LISTEN',
   }),
-  redisUrl: setting('REDIS_URL', '<url>', secret(valid(parseRedisAddress)), {
+  redisUrl: setting('REDIS_URL', '<url>', secret(textAcceptedBy(parseRedisAddress)), {
     description:
       'Redis for counting requests across hubs: redis://, rediss:// (TLS), redis-sentinel://host1,host2/name; without it each process counts in memory',
   }),
@@ -97,7 +97,7 @@ const TABLE = {
   masterKey: setting(
     'HUB_MASTER_KEY',
     undefined,
-    secret(valid((keys) => readMasterKeys(keys, 'the value'))),
+    secret(textAcceptedBy((keys) => readMasterKeys(keys, 'the value'))),
     {
       description: 'master keys, one per line, each 32 bytes in base64 or hex',
     },
@@ -194,7 +194,7 @@ const TABLE = {
     description:
       'addresses and CIDR ranges that event endpoints may have although they are not public, separated by commas',
   }),
-  smtpUrl: setting('HUB_SMTP_URL', '<url>', secret(valid(parseSmtpUrl)), {
+  smtpUrl: setting('HUB_SMTP_URL', '<url>', secret(textAcceptedBy(parseSmtpUrl)), {
     description:
       'mail server for mails to customers: smtp://user:password@host (STARTTLS) or smtps://…; without it the hub sends no mail',
   }),
@@ -275,7 +275,7 @@ function secret(parse: (text: string) => string): (text: string) => Secret<strin
 }
 
 /** Keeps the text, which the hub parses again, and rejects an invalid one. */
-function valid(parse: (text: string) => unknown): (text: string) => string {
+function textAcceptedBy(parse: (text: string) => unknown): (text: string) => string {
   return (value) => {
     parse(value);
     return value;

@@ -97,19 +97,19 @@ export function problemsOf(overview: Overview): OverviewProblem[] {
       advice: 'Check that PostgreSQL runs and is the primary: hubctl doctor checks both.',
     },
     blocked > 0 && {
-      text: `Paid orders that the hub could not fulfill: ${counted(blocked)}.`,
+      text: `Paid orders that the hub could not fulfill: ${countUpToMax(blocked)}.`,
       advice: 'See the reasons, and retry them',
       link: linkTo(['orders'], { state: 'blocked', span: 'all' }),
     },
     backlog !== undefined &&
       backlog.dead.length > 0 && {
-        text: `Callbacks given up after a day of attempts: ${counted(backlog.dead.length)}.`,
+        text: `Callbacks given up after a day of attempts: ${countUpToMax(backlog.dead.length)}.`,
         advice: 'See the reasons, and replay them when the provider answers again',
         link: linkTo(['callbacks'], { state: 'dead' }),
       },
     backlog !== undefined &&
       wait > LONG_MS && {
-        text: `Callbacks waiting: ${counted(backlog.waiting.length)}, one of them for ${spanText(wait)}.`,
+        text: `Callbacks waiting: ${countUpToMax(backlog.waiting.length)}, one of them for ${spanText(wait)}.`,
         advice: 'Check whether the provider answers',
         link: linkTo(['callbacks'], { state: 'received' }),
       },
@@ -141,6 +141,6 @@ export function callbacksToReview({ waiting, dead, mismatch }: Backlog): Callbac
   return all.sort((one, other) => (one.callbackId < other.callbackId ? 1 : -1)).slice(0, 12);
 }
 
-export function counted(count: number): string {
+export function countUpToMax(count: number): string {
   return count >= MAX_COUNT ? `${MAX_COUNT}+` : String(count);
 }

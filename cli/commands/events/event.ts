@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb, nounOf } from '../../command-help.ts';
 import { readPages } from '../../connect/pages.ts';
-import { orExported } from '../../output/export-to-file.ts';
+import { itemsOrExport } from '../../output/export-to-file.ts';
 import { printableJson } from '../../output/printable.ts';
 import { addFormat, type FormatOptions, printTableOrCsv } from '../../output/table-or-csv.ts';
 import { collect } from '../../parse/shared-options.ts';
@@ -44,7 +44,7 @@ function addListVerb(event: Command, commandContext: CommandContext): void {
       "hubctl event list --type 'license.*' --app photo-lab --max 20",
       'hubctl event list --object lic_01k8e7qk3vf2tb5s0w9m4x6ydz --output json',
     ],
-    prints: { document: orExported(EVENTS, 'the events') },
+    prints: { document: itemsOrExport(EVENTS, 'the events') },
   })
     .option('--type <pattern>', "only of this type, or of a pattern: 'license.*'; repeatable", collect)
     .option(

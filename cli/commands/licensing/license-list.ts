@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
 import { licensePages } from '../../connect/license-pages.ts';
-import { orExported } from '../../output/export-to-file.ts';
+import { itemsOrExport } from '../../output/export-to-file.ts';
 import { addFormat, type FormatOptions, printTableOrCsv } from '../../output/table-or-csv.ts';
 import { addFilter, type FilterOptions, readFilter } from '../../parse/license-filter.ts';
 import { LICENSE, LICENSE_COLUMNS, LICENSE_CSV } from '../../views/licensing/license.ts';
@@ -25,7 +25,7 @@ export function addListVerb(license: Command, commandContext: CommandContext): v
       'hubctl license list --app photo-lab --state active --max 20',
       'hubctl license list --expires-after 2026-12-01 --expires-before 2027-01-01 --format csv --out december.csv',
     ],
-    prints: { document: orExported(json.list(LICENSE), 'the licenses') },
+    prints: { document: itemsOrExport(json.list(LICENSE), 'the licenses') },
   });
   addFormat(addFilter(listing, '--metadata'), 'the licenses').action(async (options: ListOptions) => {
     const { metadata, ...rest } = options;

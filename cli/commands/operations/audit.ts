@@ -6,7 +6,7 @@ import { addVerb, nounOf } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
 import { readPages } from '../../connect/pages.ts';
 import { CliError, EXIT } from '../../errors/failure.ts';
-import { exportLines, JSON_LINES, orExported } from '../../output/export-to-file.ts';
+import { exportLines, JSON_LINES, itemsOrExport } from '../../output/export-to-file.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { checkPeriod, timestampOf } from '../../parse/parse-time.ts';
@@ -136,7 +136,7 @@ function addExportVerb(audit: Command, commandContext: CommandContext): void {
       'JSON lines: one object per line, as `audit list` prints them, with the number and the hashes of its link. Repeated exports of the same entries are identical byte for byte.',
     ],
     examples: ['hubctl audit export --after 1042 --out audit.jsonl'],
-    prints: { lines: orExported(LINKED_AUDIT_ENTRY, 'the entries') },
+    prints: { lines: itemsOrExport(LINKED_AUDIT_ENTRY, 'the entries') },
   }).option('--after <seq>', 'only entries after the link with this number', parseSeq);
   addOutFile(exporting, 'the log').action(async ({ after = 0n, ...file }: ExportOptions) => {
     const call = new AbortController();

@@ -5,7 +5,7 @@ import type { CommandContext } from '../../command-context.ts';
 import { addVerb, nounOf } from '../../command-help.ts';
 import { readPages } from '../../connect/pages.ts';
 import { CliError, EXIT, usageError } from '../../errors/failure.ts';
-import { orExported } from '../../output/export-to-file.ts';
+import { itemsOrExport } from '../../output/export-to-file.ts';
 import { addFormat, type FormatOptions, printTableOrCsv } from '../../output/table-or-csv.ts';
 import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { choiceOption } from '../../parse/shared-options.ts';
@@ -59,7 +59,7 @@ function addListVerb(mail: Command, commandContext: CommandContext): void {
     description: 'Lists mails, newest first. Filters combine with AND.',
     notes: ['CSV: RFC 4180 with a header.'],
     examples: ['hubctl mail list --state failed', 'hubctl mail list --app photo-lab --max 20 --output json'],
-    prints: { document: orExported(json.list(MAIL), 'the mails') },
+    prints: { document: itemsOrExport(json.list(MAIL), 'the mails') },
   })
     .option('--app <app>', 'only of this app')
     .option('--order-id <order>', 'only of this order, ord_…, or of the order of this session, chs_…')

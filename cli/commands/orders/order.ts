@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { ORDER_STATES } from '../../../lib/presentation/enum-names.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb, nounOf } from '../../command-help.ts';
-import { orExported } from '../../output/export-to-file.ts';
+import { itemsOrExport } from '../../output/export-to-file.ts';
 import { addFormat, type FormatOptions, printTableOrCsv } from '../../output/table-or-csv.ts';
 import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { choiceOption } from '../../parse/shared-options.ts';
@@ -31,7 +31,7 @@ function addListVerb(order: Command, commandContext: CommandContext): void {
       'hubctl order list --state blocked',
       'hubctl order list --app photo-lab --from 2026-11-01 --to 2026-12-01 --format csv --out november.csv',
     ],
-    prints: { document: orExported(json.list(ORDER), 'the orders') },
+    prints: { document: itemsOrExport(json.list(ORDER), 'the orders') },
   }).addOption(choiceOption('--state <state>', 'only in this state', ORDER_STATES));
   addFormat(addFilter(listing), 'the orders').action(async ({ state, ...options }: ListOptions) => {
     const filter = { ...readFilter(options), ...omitUndefined({ state: state && ORDER_STATES[state] }) };

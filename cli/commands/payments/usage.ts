@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { usageError } from '../../errors/failure.ts';
-import { orExported } from '../../output/export-to-file.ts';
+import { itemsOrExport } from '../../output/export-to-file.ts';
 import { type ExportOptions, exportUsage, type Format, USAGE_FORMATS } from '../../output/export-usage.ts';
 import { type UsageFilter, usagePages } from '../../output/usage-pages.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
@@ -70,7 +70,7 @@ export function registerUsage(program: Command, commandContext: CommandContext):
       'CSV: RFC 4180 with a header. Amounts are decimals and minor units (10000 is 100.00 BDT); fees are name=amount, separated by semicolons. The amount of a reversal is negative, so that the sum of a column is the net amount. A text that begins with = + - @ gets a leading apostrophe, so that a spreadsheet reads it as text. JSON lines: one object per line, as `usage list` prints them.',
     ],
     examples: ['hubctl usage export --from 2026-01-01 --to 2026-02-01 --out january.csv'],
-    prints: { lines: orExported(USAGE_LOG, 'the entries') },
+    prints: { lines: itemsOrExport(USAGE_LOG, 'the entries') },
   });
   withFilter(exporting).addOption(
     new Option('--format <format>', 'default: csv, or jsonl with --output json').choices(USAGE_FORMATS),

@@ -22,7 +22,7 @@ export function moneyView(
 
 type MoneyName<Name> = Name extends `${infer Member}MinorUnits` ? Member : never;
 
-/** The amounts of a message that has them in minor units of one currency: `paid` of `paidMinorUnits`, and so on. */
+/** Converts each amount of a message from minor units: `paidMinorUnits` becomes `paid`. */
 export function moneyMembers<M extends { readonly currency: string }>(
   message: M,
 ): { readonly [Name in keyof M as MoneyName<Name>]: MoneyView } {

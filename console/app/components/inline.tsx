@@ -139,13 +139,13 @@ type MomentProps = {
 };
 
 export function Moment({ at, exact = false, none = '' }: MomentProps) {
-  const shown = useValue(zone);
+  const shownZone = useValue(zone);
   if (at === undefined) return <span class="muted">{none}</span>;
   const date = at instanceof Date ? at : timestampDate(at);
-  const other = shown === 'UTC' ? 'local' : 'UTC';
+  const other = shownZone === 'UTC' ? 'local' : 'UTC';
   return (
     <time class="moment" dateTime={date.toISOString()} title={`${momentText(date, other, true)} ${other}`}>
-      {momentText(date, shown, exact)}
+      {momentText(date, shownZone, exact)}
     </time>
   );
 }

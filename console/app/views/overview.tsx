@@ -6,7 +6,7 @@ import { decimalText, spanText } from '../components/inline.tsx';
 import { LivePage, Section } from '../components/page.tsx';
 import {
   callbacksToReview,
-  counted,
+  countUpToMax,
   loadOverview,
   longestWait,
   type Overview,
@@ -102,7 +102,7 @@ function Tiles({ seen }: { readonly seen: Overview }) {
 function tilesOf({ backlog, blocked, pending, paid, hubTime }: Overview): Tile[] {
   const tiles: Tile[] = [];
   const addCallbacks = (name: string, state: string, count: number, some: string, none: string): void => {
-    tiles.push([name, counted(count), count > 0 ? some : none, linkTo(['callbacks'], { state })]);
+    tiles.push([name, countUpToMax(count), count > 0 ? some : none, linkTo(['callbacks'], { state })]);
   };
   if (backlog !== undefined) {
     const { waiting, dead, mismatch } = backlog;
@@ -115,14 +115,14 @@ function tilesOf({ backlog, blocked, pending, paid, hubTime }: Overview): Tile[]
     const note = blocked > 0 ? 'paid, can be retried' : 'all fulfilled';
     tiles.push([
       'Blocked orders',
-      counted(blocked),
+      countUpToMax(blocked),
       note,
       linkTo(['orders'], { state: 'blocked', span: 'all' }),
     ]);
   }
   if (pending !== undefined) {
     const link = linkTo(['sessions'], { status: 'pending', span: '1' });
-    tiles.push(['Sessions pending', counted(pending), 'created within a day', link]);
+    tiles.push(['Sessions pending', countUpToMax(pending), 'created within a day', link]);
   }
   for (const { currency, total } of paid) {
     const { payments, paidMinorUnits } = total;

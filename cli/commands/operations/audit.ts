@@ -6,7 +6,7 @@ import { addVerb, nounOf } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
 import { readPages } from '../../connect/pages.ts';
 import { CliError, EXIT } from '../../errors/failure.ts';
-import { exportLines, JSON_LINES, itemsOrExport } from '../../output/export-to-file.ts';
+import { exportLines, itemsOrExport, JSON_LINES } from '../../output/export-to-file.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { checkPeriod, timestampOf } from '../../parse/parse-time.ts';

@@ -1,5 +1,5 @@
 // Creates charge sessions for payments that the hub did not start: sales of a price in a provider's catalog.
-import { formatId, newUuid } from '../../ids.ts';
+import { newUuid } from '../../ids.ts';
 import type { Resolution } from '../callbacks/find-session-of-callback.ts';
 import type { ReceivedCallback } from '../callbacks/journaled-callbacks.ts';
 import type { Quote, Sales } from '../order-interface.ts';
@@ -10,7 +10,7 @@ import type { PaymentDependencies } from '../shared-dependencies.ts';
 import type { ProviderConcurrency, Providers } from '../slots/provider-connections.ts';
 import { nextCheck, type SweepSchedule } from '../verification/sweep-schedule.ts';
 import { readSessionSlot, type SessionSlot } from './find-slot.ts';
-import { insertSession } from './insert-session.ts';
+import { insertSession, merchantTransactionId } from './insert-session.ts';
 import type { FindSession } from './look-up-sessions.ts';
 
 export type CreateFromSaleOptions = Pick<PaymentDependencies, 'pool' | 'clock' | 'metrics'> & {
@@ -101,7 +101,7 @@ function insert(
       amount.currency,
       orderReference,
       JSON.stringify(customer),
-      formatId('chs', id).slice('chs_'.length).toUpperCase(),
+      merchantTransactionId(id),
       providerPaymentId,
       nextCheck(schedule, now, now) ?? null,
     ],

@@ -4,7 +4,7 @@ import type { Pool, PoolClient, QueryConfig } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
 import { HubError } from '../../errors.ts';
-import { formatId, newUuid } from '../../ids.ts';
+import { formatId, newUuid, type Uuid } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import { formatMoney, type Money, sameMoney } from '../money.ts';
@@ -92,6 +92,11 @@ async function priceOf(
   throw new HubError('amount_invalid', message, { field: 'amount' });
 }
 
+/** The id by which providers know a session: its public id without the prefix, in capitals. */
+export function merchantTransactionId(id: Uuid): string {
+  return formatId('chs', id).slice('chs_'.length).toUpperCase();
+}
+
 /** Resolves with undefined if a concurrent call with the same idempotency key inserted it first. */
 async function insert(
   request: CreateSessionRequest,
@@ -119,7 +124,7 @@ async function insert(
       orderReference,
       JSON.stringify(customer),
       JSON.stringify(metadata),
-      formatId('chs', id).slice('chs_'.length).toUpperCase(),
+      merchantTransactionId(id),
       idempotencyKey ?? null,
       idempotencyKey === undefined ? null : requestHash,
       firstCheck ?? null,

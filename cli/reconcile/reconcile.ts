@@ -1,4 +1,5 @@
 // hubctl usage reconcile: compares the usage log with a provider's statement.
+import { DAY_MS } from '../../lib/presentation/calendar.ts';
 import { counted } from '../../lib/presentation/counted.ts';
 import type { CommandContext } from '../command-context.ts';
 import { CliError, EXIT, usageError } from '../errors/failure.ts';
@@ -36,7 +37,6 @@ export type ReconcileOptions = {
   readonly fees: FeeSource;
 };
 
-const DAY_MS = 86_400_000;
 /** The hub may settle a payment this long after the provider, if no callback came and the sweep found it. */
 const LATE_MS = 3 * DAY_MS;
 

@@ -1,6 +1,8 @@
 // Groups usage by currency and day, and adds the days without payments, which the hub omits.
+
 import { create } from '@bufbuild/protobuf';
 import { type UsageDay, UsageDaySchema } from '../../gen/hub/payment/v1/payment_admin_service_pb.ts';
+import { DAY_MS } from '../../lib/presentation/calendar.ts';
 
 export type CurrencyUsage = {
   readonly currency: string;
@@ -9,8 +11,6 @@ export type CurrencyUsage = {
   /** Sum over the period; its `day` is empty. */
   readonly total: UsageDay;
 };
-
-const DAY_MS = 86_400_000;
 
 /** The starts of the last `count` days in UTC including today, oldest first. */
 export function daysBack(count: number, now: Date): Date[] {

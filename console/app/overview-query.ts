@@ -1,8 +1,10 @@
 // Reads the state of the hub for the overview, and lists the problems that need an operator.
+
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../gen/grpc/health/v1/health_pb.ts';
 import { OrderState } from '../../gen/hub/order/v1/order_pb.ts';
 import { type Callback, CallbackState, ChargeStatus } from '../../gen/hub/payment/v1/payment_pb.ts';
+import { DAY_MS } from '../../lib/presentation/calendar.ts';
 import { checkHealth, type HealthProblem } from '../../lib/presentation/health.ts';
 import { createReading } from '../../lib/presentation/metric-reading.ts';
 import { spanText } from './components/inline.tsx';
@@ -37,7 +39,6 @@ export type Backlog = {
 
 /** Counting more costs time and changes no decision. */
 const MAX_COUNT = 100;
-const DAY_MS = 86_400_000;
 /** A callback that waits longer usually waits for a provider that does not answer. */
 const LONG_MS = 10 * 60_000;
 /** A larger difference makes it hard to compare times with logs. */

@@ -1,6 +1,8 @@
 // Calendar periods as hubctl and the console show them, and the time after one.
 import { counted } from './counted.ts';
 
+export const DAY_MS = 86_400_000;
+
 /** Each part is 0 or more, and one of them is not 0. */
 export type CalendarPeriod = { readonly years: number; readonly months: number; readonly days: number };
 

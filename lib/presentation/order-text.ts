@@ -1,6 +1,6 @@
 // What an offer grants, what an order sold, and what it did to a license, as hubctl and the console show it.
 import type { OfferTerms } from '../../gen/hub/order/v1/order_pb.ts';
-import { type CalendarPeriod, periodText } from './calendar.ts';
+import { type CalendarPeriod, DAY_MS, periodText } from './calendar.ts';
 import { counted } from './counted.ts';
 
 /** The essentials of a grant. */
@@ -103,8 +103,6 @@ export function takenText(license: {
   if (timeTakenMs === 0) return 'nothing';
   return counted(Math.round(timeTakenMs / DAY_MS), 'day');
 }
-
-const DAY_MS = 86_400_000;
 
 function seatsText(seats: number): string {
   return seats === -1 ? 'unlimited seats' : counted(seats, 'seat');

@@ -1,5 +1,7 @@
 // hubctl fee audit, and hubctl fee backtest --fit: compare the fees of the hub with those that providers took.
+
 import type { Command } from 'commander';
+import { DAY_MS } from '../../../lib/presentation/calendar.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
@@ -18,7 +20,6 @@ import * as json from '../../views/schema.ts';
 
 /** Days of the period without `--from`. */
 const DAYS = 30;
-const DAY_MS = 86_400_000;
 const NOTHING_RECEIVED = 'No provider reported the amount that you receive for a payment of that period.';
 
 export function addAuditVerb(fee: Command, { hub, out }: CommandContext): void {

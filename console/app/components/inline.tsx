@@ -12,7 +12,7 @@ import { linkToId } from '../route.ts';
 
 export type Value = ComponentChildren | Date | Timestamp | Money;
 
-/** Times and amounts of money as everywhere, and anything else as it is. */
+/** Formats times and amounts of money. Returns any other value unchanged. */
 export function shown(value: Value): ComponentChildren {
   if (value instanceof Date || isMessage(value, TimestampSchema)) return <Moment at={value} />;
   return isMessage(value, MoneySchema) ? <Amount money={value} /> : value;

@@ -1,6 +1,8 @@
 // A page of a list, whose filters, time range and page token are in the address.
+
 import { type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { ComponentChildren } from 'preact';
+import { DAY_MS } from '../../../lib/presentation/calendar.ts';
 import { useKept } from '../forms/search.ts';
 import { type Live, PageRefresh, useLive } from '../poll-hub.ts';
 import { type Route, useRoute } from '../route.ts';
@@ -77,8 +79,6 @@ function countText(count: number, what: string, hasMore: boolean): string {
   const counted = `${count === 0 ? 'no' : count} ${what}${count === 1 ? '' : 's'}`;
   return hasMore ? `the first ${counted}` : counted;
 }
-
-const DAY_MS = 86_400_000;
 
 const TIME_RANGES = [
   ['1', 'last day'],

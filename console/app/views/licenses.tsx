@@ -1,7 +1,9 @@
 // Licenses, newest first: finds one by anything that is known of it, and issues more.
+
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { ListLicensesRequestSchema } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { DAY_MS } from '../../../lib/presentation/calendar.ts';
 import { LICENSE_STATES, numberOf } from '../../../lib/presentation/enum-names.ts';
 import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
 import { choicesWithAny, type Filter } from '../components/filters.tsx';
@@ -38,8 +40,6 @@ export function LicensesView() {
     </ListPage>
   );
 }
-
-const DAY_MS = 86_400_000;
 
 /** Days until the expiry; negative for licenses that have expired. */
 const EXPIRIES = [

@@ -3,6 +3,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { UsageDay } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import type { FeeRule } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { DAY_MS } from '../../../lib/presentation/calendar.ts';
 import { FEE_RULE_STATES } from '../../../lib/presentation/enum-names.ts';
 import { feeRuleScope, feeTermsText, percentText } from '../../../lib/presentation/fee-rule.ts';
 import { formatDecimal } from '../../../lib/presentation/money.ts';
@@ -42,7 +43,7 @@ export function UsageView() {
       {
         ...omitEmpty({ slot }),
         settledFrom: timestampFromDate(first),
-        settledTo: timestampFromDate(new Date(Date.now() + 86_400_000)),
+        settledTo: timestampFromDate(new Date(Date.now() + DAY_MS)),
       },
       { signal },
     );

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import type { Agent, buildConnector } from 'undici';
 import { unlessAborted, withDeadline } from '../../../lib/net/deadline.ts';
 import { failureReason } from '../../../lib/net/failure-reason.ts';
-import { type Clock, systemClock } from '../../clock.ts';
+import { type Clock, DAY_MS, systemClock } from '../../clock.ts';
 import { type AddressPolicy, AddressRefused } from './address-policy.ts';
 
 export type Webhook = {
@@ -158,7 +158,7 @@ async function readStart(body: Readable): Promise<string> {
   return [...text.slice(0, 2 * KEPT_CHARACTERS)].slice(0, KEPT_CHARACTERS).join('');
 }
 
-const MAX_PAUSE_MS = 24 * 60 * 60 * 1000;
+const MAX_PAUSE_MS = DAY_MS;
 
 /**
  * Reads the header Retry-After (RFC 9110 section 10.2.3). Returns the pause in milliseconds, from 0 to a day;

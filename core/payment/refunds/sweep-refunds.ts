@@ -3,7 +3,9 @@
 //
 // It has its own concurrency limit in each slot, so that it never delays verifications. Pending refunds come
 // first.
+
 import { inTaskSpan } from '../../../lib/tracing/callback-spans.ts';
+import { HOUR_MS } from '../../clock.ts';
 import { formatId } from '../../ids.ts';
 import type { RetryDelay } from '../retry-delay.ts';
 import type { PaymentDependencies } from '../shared-dependencies.ts';
@@ -32,7 +34,7 @@ export type SweepRefundsOptions = PaymentDependencies &
  * Time to the next check of a session whose provider did not answer: a part of its age, and at least an hour.
  */
 const UNANSWERED_PART = 1 / 8;
-const UNANSWERED_MIN_MS = 60 * 60 * 1000;
+const UNANSWERED_MIN_MS = HOUR_MS;
 const BUSY_MS = 1_000;
 
 export function startRefundSweep(options: SweepRefundsOptions): SlotSweep {

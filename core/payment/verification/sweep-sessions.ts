@@ -1,6 +1,8 @@
 // The sweep: verifies sessions whose callback waits, never arrived or was false. A session takes one place
 // however many callbacks it has.
+
 import { inTaskSpan } from '../../../lib/tracing/callback-spans.ts';
+import { DAY_MS } from '../../clock.ts';
 import { formatId } from '../../ids.ts';
 import type { SweepDuplicates } from '../duplicates/sweep-duplicates.ts';
 import type { PaymentDependencies } from '../shared-dependencies.ts';
@@ -37,7 +39,7 @@ const BUSY_RETRY_MS = 1_000;
 /** Until the next check for unjournaled callbacks while the provider does not answer. */
 const UNJOURNALED_RETRY_MS = 60_000;
 /** How long the sweep verifies for unjournaled callbacks. */
-const UNJOURNALED_GIVE_UP_MS = 24 * 60 * 60 * 1000;
+const UNJOURNALED_GIVE_UP_MS = DAY_MS;
 
 export function startSweep(options: SweepOptions): SlotSweep {
   const { pool, schedule, reservationMs } = options;

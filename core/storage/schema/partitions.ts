@@ -5,7 +5,7 @@
 import type { Pool, PoolClient } from 'pg';
 import type { Logger } from 'pino';
 import type { Task } from '../../../lib/metrics/tasks.ts';
-import type { Clock } from '../../clock.ts';
+import { type Clock, DAY_MS } from '../../clock.ts';
 import { takeLock } from '../hub-lock.ts';
 import { inRetriedTransaction } from '../sql/transaction.ts';
 
@@ -60,7 +60,7 @@ export async function listPartitions(db: Pool | PoolClient): Promise<Partition[]
 
 /** Number of months after the current one that get partitions. */
 export const AHEAD = 3;
-const EVERY_MS = 24 * 60 * 60 * 1000;
+const EVERY_MS = DAY_MS;
 const RETRY_MS = 60 * 1000;
 
 /**

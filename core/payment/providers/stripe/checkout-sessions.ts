@@ -1,6 +1,8 @@
 // Checkout sessions of Stripe: creates them, and judges them by Stripe's answers.
+
 import { createHash } from 'node:crypto';
 import type Stripe from 'stripe';
+import { DAY_MS, HOUR_MS } from '../../../clock.ts';
 import { formatMoney, type Money, sameMoney } from '../../money.ts';
 import {
   type Checkout,
@@ -22,9 +24,9 @@ import { HUB_SESSION, HUB_TRANSACTION } from './metadata.ts';
 /** The charge of the payment intent, with what Stripe books. */
 const WITH_FEE = 'payment_intent.latest_charge.balance_transaction';
 /** Stripe expires a checkout session after 24 hours; the hub verifies it an hour longer. */
-const OPEN_MS = 25 * 60 * 60 * 1000;
+const OPEN_MS = 25 * HOUR_MS;
 /** Bank debits and transfers take days to be paid. */
-const PROCESSING_MS = 30 * 24 * 60 * 60 * 1000;
+const PROCESSING_MS = 30 * DAY_MS;
 
 export const createCheckout: PaymentDriver['createCheckout'] = (access, checkout) =>
   recordStep(

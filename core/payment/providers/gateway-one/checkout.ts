@@ -1,8 +1,22 @@
 // Creates the checkout of a charge session at gateway_one.
 import { formatDecimal } from '../../money.ts';
-import type { CheckoutRequest, PaymentDriver } from '../driver.ts';
-import { addressOf, recordStep } from '../driver-calls.ts';
-import { call, readCheckout, store } from './calls.ts';
+import {
+  type Checkout,
+  type CheckoutRequest,
+  type PaymentDriver,
+  ProviderRefused,
+  ProviderUnavailable,
+} from '../driver.ts';
+import {
+  type Answer,
+  addressOf,
+  optionalText,
+  readCheckoutUrl,
+  recordStep,
+  requiredId,
+  requiredText,
+} from '../driver-calls.ts';
+import { call, store } from './verify-payment.ts';
 
 export const createCheckout: PaymentDriver['createCheckout'] = (access, checkout) =>
   recordStep(
@@ -55,5 +69,21 @@ function checkoutForm({
     cus_postcode: customer.postcode || '0000',
     cus_country: customer.country || 'Bangladesh',
     value_a: sessionId,
+  };
+}
+
+/** The answer to initiate. @throws ProviderRefused, ProviderUnavailable */
+export function readCheckout(answer: Answer): Checkout {
+  const status = requiredText(answer, 'status');
+  if (status === 'FAILED') {
+    const reason = optionalText(answer, 'failedreason') ?? 'no reason given';
+    throw new ProviderRefused(`the provider refused the checkout: ${reason}`);
+  }
+  if (status !== 'SUCCESS') {
+    throw new ProviderUnavailable(`the provider answered with the status ${status}`);
+  }
+  return {
+    providerPaymentId: requiredId(answer, 'sessionkey'),
+    checkoutUrl: readCheckoutUrl(answer, 'GatewayPageURL'),
   };
 }

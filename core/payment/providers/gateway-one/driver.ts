@@ -3,19 +3,16 @@ import {
   type CallbackClaim,
   type CallbackFields,
   CallbackMalformed,
-  type ExpectedPayment,
   type PaymentDriver,
-  type ProviderAccess,
   ProviderRefused,
-  ProviderUnavailable,
   RISKY_PAYMENTS,
   RISKY_PAYMENTS_VALUES,
-  type Verdict,
 } from '../driver.ts';
-import { describeVerdict, recordStep, redactSecrets } from '../driver-calls.ts';
-import { complaintOf, judgeValidation, QUERY_PATH, query, readPayments, sendQuery } from './calls.ts';
+import { recordStep, redactSecrets } from '../driver-calls.ts';
 import { createCheckout } from './checkout.ts';
+import { findPayments } from './find-payments.ts';
 import { refunds } from './refunds.ts';
+import { complaintOf, QUERY_PATH, sendQuery, verify } from './verify-payment.ts';
 
 const OUTCOMES: ReadonlyMap<string, CallbackClaim['outcome']> = new Map([
   ['VALID', 'paid'],
@@ -37,8 +34,6 @@ const SHOWS = [
   'error',
 ] as const;
 type Read = CallbackFields<(typeof READS)[number]>;
-/** Shorter, because the query follows in the same verification lease and settles the session too. */
-const VALIDATION_TIMEOUT_MS = 8_000;
 
 export const gatewayOne: PaymentDriver = redactSecrets({
   gateway: 'gateway_one',
@@ -69,39 +64,8 @@ export const gatewayOne: PaymentDriver = redactSecrets({
   },
 
   createCheckout,
-
-  /**
-   * At most two calls. A validation id that proves the payment settles without the second. Otherwise, even if
-   * the validation API does not answer, the query by our own transaction id decides, so a forged id hides no
-   * payment.
-   */
-  async verify(access, expected) {
-    const { validationId, isPaid } = expected;
-    const validated =
-      validationId && !isPaid ? await tryValidation(access, expected, validationId) : undefined;
-    const answered = validated instanceof ProviderUnavailable ? undefined : validated;
-    if (answered?.kind === 'paid') return answered;
-    const found = await query(access, expected);
-    if (found.kind !== 'pending') return found;
-    // The id may be genuine and the query not up to date: the callbacks wait for the next verification.
-    if (validated instanceof ProviderUnavailable) throw validated;
-    return answered?.kind === 'mismatch' ? answered : found;
-  },
-
-  findPayments: (access, search) =>
-    recordStep(
-      access,
-      'query',
-      async () => {
-        const answer = await sendQuery(access, QUERY_PATH, { tran_id: search.merchantTransactionId });
-        return { payments: readPayments(answer, search), unanswered: new Map() };
-      },
-      ({ payments }) => ({
-        outcome: payments.length > 0 ? 'paid' : 'pending',
-        detail: `valid payments: ${payments.length}`,
-      }),
-    ),
-
+  verify,
+  findPayments,
   refunds,
 
   testCredentials: (access) =>
@@ -116,23 +80,6 @@ export const gatewayOne: PaymentDriver = redactSecrets({
       ({ detail }) => ({ outcome: 'pending', detail }),
     ),
 });
-
-const VALIDATION_PATH = '/validator/api/validationserverAPI.php';
-
-/** Resolves with the error if the validation API does not answer about the id. */
-function tryValidation(
-  access: ProviderAccess,
-  expected: ExpectedPayment,
-  validationId: string,
-): Promise<Verdict | ProviderUnavailable> {
-  const about = { val_id: validationId };
-  const judge = async () =>
-    judgeValidation(await sendQuery(access, VALIDATION_PATH, about, VALIDATION_TIMEOUT_MS), expected);
-  return recordStep(access, 'validate', judge, describeVerdict).catch((error: unknown) => {
-    if (error instanceof ProviderUnavailable) return error;
-    throw error;
-  });
-}
 
 function requiredField(fields: Read, field: keyof Read): string {
   const value = fields[field] ?? '';

@@ -23,7 +23,8 @@ import {
 } from '../driver.ts';
 import { type Answer, optionalText, recordStep, requiredId, requiredText } from '../driver-calls.ts';
 import { describeRefund, isCovered } from '../reported-refunds.ts';
-import { QUERY_PATH, query, readPayments, requireConnected, sendQuery } from './calls.ts';
+import { readPayments } from './find-payments.ts';
+import { QUERY_PATH, query, requireConnected, sendQuery } from './verify-payment.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
 const MAX_REMARKS_CHARACTERS = 255;

@@ -1,23 +1,6 @@
-// Interprets the answers of gateway_two: pure functions of an answer and the expected payment.
-import { formatMoney, sameMoney } from '../../money.ts';
-import {
-  type Checkout,
-  type ExpectedPayment,
-  type GrantedToken,
-  ProviderRefused,
-  ProviderUnavailable,
-  type Verdict,
-} from '../driver.ts';
-import {
-  type Answer,
-  optionalId,
-  optionalText,
-  readAnswer,
-  readCheckoutUrl,
-  readMoney,
-  requiredId,
-  requiredText,
-} from '../driver-calls.ts';
+// Reads the answers of gateway_two in any of its envelopes.
+import { type GrantedToken, ProviderRefused, ProviderUnavailable } from '../driver.ts';
+import { type Answer, optionalId, optionalText, readAnswer, requiredText } from '../driver-calls.ts';
 
 /**
  * An answer in any of the provider's envelopes: `statusCode`, `errorCode`, `externalCode`, or a bare
@@ -33,22 +16,14 @@ export type Reply = {
 
 /** The only code of success; HTTP 200 alone means nothing. */
 const DONE = '0000';
-const FINAL: ReadonlyMap<string, string> = new Map([
+/** Codes that never change, with their meaning. */
+export const FINAL_CODES: ReadonlyMap<string, string> = new Map([
   ['2002', 'it does not know the payment id'],
   ['2014', 'the PIN was wrong'],
   ['2015', 'the PIN was wrong'],
   ['2023', 'the balance was too low'],
 ]);
-const TRANSIENT = new Set(['2003', '2020', '2024', '503']);
-const NOT_PAID: ReadonlyMap<string, 'failed' | 'cancelled'> = new Map([
-  ['Cancelled', 'cancelled'],
-  ['Expired', 'cancelled'],
-  ['Failed', 'failed'],
-  ['Failure', 'failed'],
-  ['Declined', 'failed'],
-]);
-const REVERSED = new Set(['Refunded', 'Reversed', 'Charged Back']);
-
+export const TRANSIENT_CODES = new Set(['2003', '2020', '2024', '503']);
 /** @throws ProviderUnavailable for an unreadable answer, and for HTTP statuses that request a later retry */
 export function readReply(status: number, body: string): Reply {
   if (status >= 500 || status === 408 || status === 429) {
@@ -77,74 +52,6 @@ export function readGrant(reply: Reply): GrantedToken {
   return { token, expiresInSeconds: Number(seconds) };
 }
 
-/** @throws ProviderRefused, ProviderUnavailable */
-export function readCheckout({ code, status, answer, summary }: Reply): Checkout {
-  if (code === DONE) {
-    return { providerPaymentId: paymentIdOf(answer), checkoutUrl: readCheckoutUrl(answer, 'bkashURL') };
-  }
-  if (isTransient({ code, status })) {
-    throw new ProviderUnavailable(`the provider cannot create a checkout now: ${summary}`);
-  }
-  throw new ProviderRefused(`the provider refused the checkout: ${summary}`);
-}
-
-/**
- * The answer to execute. Pending means that it leaves open whether the payment was executed, now or before
- * (2062, 2068, 2116, 2117, 2119), or could not be judged (2056, 2060, unknown codes): the query decides.
- *
- * @throws ProviderUnavailable
- */
-export function judgeExecution(reply: Reply, expected: ExpectedPayment): Verdict {
-  if (reply.code === DONE) return judgePayment(reply.answer, expected);
-  if (reply.code !== undefined && TRANSIENT.has(reply.code))
-    throw new ProviderUnavailable(`the provider answered ${reply.summary}`);
-  return notPaid(reply) ?? { kind: 'pending', detail: `the provider answered ${reply.summary}` };
-}
-
-/** The answer to the query. @throws ProviderUnavailable */
-export function judgeQuery(reply: Reply, expected: ExpectedPayment): Verdict {
-  if (reply.code === DONE) return judgePayment(reply.answer, expected);
-  const verdict = notPaid(reply);
-  if (verdict === undefined) throw new ProviderUnavailable(`the provider answered ${reply.summary}`);
-  return verdict;
-}
-
-function notPaid({ code = '', summary }: Reply): Verdict | undefined {
-  const meaning = FINAL.get(code);
-  if (meaning === undefined) return undefined;
-  return { kind: 'not_paid', status: 'failed', detail: `the provider answered ${summary}: ${meaning}` };
-}
-
-function judgePayment(answer: Answer, expected: ExpectedPayment): Verdict {
-  const status = requiredText(answer, 'transactionStatus');
-  const detail = `the provider says ${status}`;
-  const wasPaid = status === 'Completed' || REVERSED.has(status);
-  if (!wasPaid) {
-    // Nothing moved, so only the payment has to be the right one for the answer to count.
-    if (paymentIdOf(answer) !== expected.providerPaymentId) {
-      throw new ProviderUnavailable('the provider answered about another payment');
-    }
-    const end = NOT_PAID.get(status);
-    return end === undefined ? { kind: 'pending', detail } : { kind: 'not_paid', status: end, detail };
-  }
-  if (paymentIdOf(answer) !== expected.providerPaymentId) {
-    return { kind: 'mismatch', detail: `${detail} of another payment` };
-  }
-  if (invoiceOf(answer) !== expected.merchantTransactionId) {
-    return { kind: 'mismatch', detail: `${detail} of another invoice` };
-  }
-  const amount = readMoney(requiredText(answer, 'amount'), requiredText(answer, 'currency'));
-  if (!sameMoney(amount, expected.amount)) {
-    return {
-      kind: 'mismatch',
-      detail: `${detail}: ${formatMoney(amount)}, not ${formatMoney(expected.amount)}`,
-    };
-  }
-  if (status !== 'Completed') return { kind: 'reversed', detail };
-  const gatewayTransactionId = requiredId(answer, 'trxID');
-  return { kind: 'paid', gatewayTransactionId, detail: `${detail}: ${formatMoney(amount)}` };
-}
-
 export function paymentIdOf(answer: Answer): string {
   return oneOf(answer, 'paymentID', 'paymentId');
 }
@@ -155,7 +62,7 @@ export function invoiceOf(answer: Answer): string {
 
 /** Whether an answer without success leaves open what happened. */
 export function isTransient({ code, status }: Pick<Reply, 'code' | 'status'>): boolean {
-  return code === undefined ? status < 400 : TRANSIENT.has(code);
+  return code === undefined ? status < 400 : TRANSIENT_CODES.has(code);
 }
 
 export function isDone({ code }: Reply): boolean {
@@ -164,7 +71,7 @@ export function isDone({ code }: Reply): boolean {
 
 /** Whether the provider says for good that there is no such payment. */
 export function isFinal({ code = '' }: Reply): boolean {
-  return FINAL.has(code);
+  return FINAL_CODES.has(code);
 }
 
 export function isCompleted(answer: Answer): boolean {

@@ -1,14 +1,12 @@
 // Calls gateway_two with an access token, and renews the token once if the provider rejects it.
 import {
-  type ExpectedPayment,
   type GrantedToken,
   type ProviderAccess,
   ProviderUnavailable,
-  type Verdict,
   type VerificationStep,
 } from '../driver.ts';
-import { addressOf, describeVerdict, recordStep } from '../driver-calls.ts';
-import { judgeQuery, type Reply, readGrant, readReply } from './answers.ts';
+import { addressOf, recordStep } from '../driver-calls.ts';
+import { type Reply, readGrant, readReply } from './answers.ts';
 
 export type AuthorizedCall<T> = {
   /** The name of the recorded step. */
@@ -47,12 +45,6 @@ export function queryPayment<T>(
 ): Promise<T> {
   const [path, body] = ['/payment/status', paymentBody(access, id)];
   return callAuthorized(access, { operation: 'query', path, timeoutMs: QUERY_TIMEOUT_MS, body, read, note });
-}
-
-/** Queries the payment of a session. */
-export function query(access: ProviderAccess, expected: ExpectedPayment): Promise<Verdict> {
-  const read = (reply: Reply) => judgeQuery(reply, expected);
-  return queryPayment(access, expected.providerPaymentId, { read, note: describeVerdict });
 }
 
 /** The payment id in execute and query, under the name that the deployment expects. */

@@ -1,21 +1,12 @@
 // gateway_two: a tokenised wallet checkout, where money moves when the hub executes what the customer
 // authorized.
-import {
-  type CallbackClaim,
-  type CallbackFields,
-  CallbackMalformed,
-  type ExpectedPayment,
-  type PaymentDriver,
-  type ProviderAccess,
-  ProviderUnavailable,
-  type Verdict,
-} from '../driver.ts';
-import { asUnavailable, describeVerdict, redactSecrets } from '../driver-calls.ts';
-import { judgeExecution } from './answers.ts';
-import { accessToken, callAuthorized, paymentBody, query, renewToken } from './calls.ts';
+import { type CallbackClaim, type CallbackFields, CallbackMalformed, type PaymentDriver } from '../driver.ts';
+import { redactSecrets } from '../driver-calls.ts';
+import { renewToken } from './calls.ts';
 import { createCheckout } from './checkout.ts';
-import { findPayments } from './payments.ts';
+import { findPayments } from './find-payments.ts';
 import { refunds, rootUrl } from './refunds.ts';
+import { verify } from './verify-payment.ts';
 
 const OUTCOMES: ReadonlyMap<string, CallbackClaim['outcome']> = new Map([
   ['', 'unknown'],
@@ -24,7 +15,6 @@ const OUTCOMES: ReadonlyMap<string, CallbackClaim['outcome']> = new Map([
   ['cancel', 'cancelled'],
 ]);
 const READS = ['status', 'paymentID', 'paymentId'] as const;
-const EXECUTE_TIMEOUT_MS = 30_000;
 
 export const gatewayTwo: PaymentDriver = redactSecrets({
   gateway: 'gateway_two',
@@ -57,18 +47,8 @@ export const gatewayTwo: PaymentDriver = redactSecrets({
   },
 
   createCheckout,
-
-  verify(access, expected) {
-    if (expected.providerPaymentId === '') {
-      return Promise.resolve({ kind: 'pending', detail: 'the provider has not created a checkout' });
-    }
-    return asUnavailable(() =>
-      expected.isPaid ? query(access, expected) : executeAndQuery(access, expected),
-    );
-  },
-
+  verify,
   findPayments,
-
   refunds,
 
   async testCredentials(access) {
@@ -76,35 +56,3 @@ export const gatewayTwo: PaymentDriver = redactSecrets({
     return { detail: 'the provider grants access tokens for the credentials' };
   },
 });
-
-/**
- * Executes, then queries if the answer is not final. An execution without a clear answer is never simply
- * repeated.
- */
-async function executeAndQuery(access: ProviderAccess, expected: ExpectedPayment): Promise<Verdict> {
-  // First, because without a token nothing is executed, and there is nothing to query.
-  await accessToken(access);
-  let unanswered: ProviderUnavailable | undefined;
-  try {
-    const executed = await execute(access, expected);
-    if (executed.kind !== 'pending') return executed;
-  } catch (error) {
-    if (!(error instanceof ProviderUnavailable)) throw error;
-    unanswered = error;
-  }
-  const found = await query(access, expected);
-  // The execution failed, and not because of the customer: another attempt soon may succeed.
-  if (found.kind === 'pending' && unanswered !== undefined) throw unanswered;
-  return found;
-}
-
-function execute(access: ProviderAccess, expected: ExpectedPayment): Promise<Verdict> {
-  return callAuthorized(access, {
-    operation: 'execute',
-    path: '/execute',
-    timeoutMs: EXECUTE_TIMEOUT_MS,
-    body: paymentBody(access, expected.providerPaymentId),
-    read: (reply) => judgeExecution(reply, expected),
-    note: describeVerdict,
-  });
-}

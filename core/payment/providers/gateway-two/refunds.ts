@@ -31,7 +31,8 @@ import {
 } from '../driver-calls.ts';
 import { describeRefund, isCovered, refundedMinor } from '../reported-refunds.ts';
 import { isDone, isTransient, type Reply } from './answers.ts';
-import { accessToken, callAuthorized, query } from './calls.ts';
+import { accessToken, callAuthorized } from './calls.ts';
+import { query } from './verify-payment.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
 const QUERY_TIMEOUT_MS = 15_000;

@@ -2,10 +2,12 @@
 import { type PaymentDriver, ProviderRefused } from '../driver.ts';
 import { recordStep, redactSecrets } from '../driver-calls.ts';
 import { catalog } from './catalog.ts';
-import { createCheckout, findPayments, verify } from './checkout-sessions.ts';
+import { createCheckout } from './checkout.ts';
 import { callStripe } from './client.ts';
 import { openEvent, READS, readClaim, SHOWS, SIGNATURE } from './events.ts';
+import { findPayments } from './find-payments.ts';
 import { refunds } from './refunds.ts';
+import { verify } from './verify-payment.ts';
 
 export const stripe: PaymentDriver = redactSecrets({
   gateway: 'stripe',

@@ -23,7 +23,7 @@ describe('refunds of gateway_one', () => {
     access = createTestAccess({
       baseUrl: `${provider.url}/base`,
       credentials: { storeId: 'store-7', storePassword: 'pass' },
-      timeoutMs: 500,
+      timeoutMs: 2_000,
     });
   });
   afterEach(async () => {

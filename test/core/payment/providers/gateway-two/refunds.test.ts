@@ -36,7 +36,7 @@ describe('refunds of gateway_two', () => {
       baseUrl: gatewayTwo.rootUrl?.(baseUrl) ?? baseUrl,
       environment: 'sandbox',
       productionUrls: [],
-      timeoutMs: 500,
+      timeoutMs: 2_000,
     });
     const credentials = { username: 'shop', password: 'pass', appKey: 'key', appSecret: 'secret' };
     access = { ...createTestAccess({ baseUrl, credentials }), http };

@@ -1,25 +1,18 @@
-// Checkout sessions of Stripe: creates them, and judges them by Stripe's answers.
-
-import { createHash } from 'node:crypto';
+// Verifies payments at Stripe: compares transaction, amount and currency of a checkout session with the session.
 import type Stripe from 'stripe';
 import { DAY_MS, HOUR_MS } from '../../../clock.ts';
 import { formatMoney, type Money, sameMoney } from '../../money.ts';
 import {
-  type Checkout,
-  type CheckoutRequest,
   type ExpectedPayment,
-  type FoundPayment,
-  type FoundPayments,
   type PaymentDriver,
-  type PaymentSearch,
   type ProviderAccess,
   ProviderUnavailable,
   type Verdict,
 } from '../driver.ts';
-import { describeVerdict, findClaimed, recordStep } from '../driver-calls.ts';
-import { fromStripeAmount, toStripeAmount } from './amounts.ts';
-import { callStripe, queryStripe } from './client.ts';
-import { HUB_SESSION, HUB_TRANSACTION } from './metadata.ts';
+import { describeVerdict, recordStep } from '../driver-calls.ts';
+import { fromStripeAmount } from './amounts.ts';
+import { queryStripe } from './client.ts';
+import { HUB_TRANSACTION } from './metadata.ts';
 
 /** The charge of the payment intent, with what Stripe books. */
 const WITH_FEE = 'payment_intent.latest_charge.balance_transaction';
@@ -27,57 +20,6 @@ const WITH_FEE = 'payment_intent.latest_charge.balance_transaction';
 const OPEN_MS = 25 * HOUR_MS;
 /** Bank debits and transfers take days to be paid. */
 const PROCESSING_MS = 30 * DAY_MS;
-
-export const createCheckout: PaymentDriver['createCheckout'] = (access, checkout) =>
-  recordStep(
-    access,
-    'create',
-    async () => {
-      const params = paramsOf(checkout);
-      // The same request creates one checkout session, however often it is sent.
-      const digest = createHash('sha256').update(JSON.stringify(params)).digest('hex').slice(0, 32);
-      const idempotencyKey = `${checkout.sessionId}-${digest}`;
-      return callStripe(access, async (stripe) =>
-        readCheckout(await stripe.checkout.sessions.create(params, { idempotencyKey })),
-      );
-    },
-    () => ({ outcome: 'pending', detail: 'the provider created a checkout session' }),
-  );
-
-function paramsOf(checkout: CheckoutRequest): Stripe.Checkout.SessionCreateParams {
-  const { sessionId, merchantTransactionId, amount, orderReference, customer, callbackUrl } = checkout;
-  const { browserUrl = callbackUrl } = checkout;
-  const metadata = { [HUB_SESSION]: sessionId, [HUB_TRANSACTION]: merchantTransactionId };
-  return {
-    mode: 'payment',
-    client_reference_id: sessionId,
-    metadata,
-    payment_intent_data: { metadata },
-    line_items: [
-      {
-        quantity: 1,
-        price_data: {
-          currency: amount.currency.toLowerCase(),
-          unit_amount: toStripeAmount(amount),
-          product_data: { name: orderReference || 'Order' },
-        },
-      },
-    ],
-    ...(customer.email && { customer_email: customer.email }),
-    success_url: browserUrl,
-    cancel_url: browserUrl,
-  };
-}
-
-function readCheckout({ id, url }: Stripe.Checkout.Session): Checkout {
-  if (typeof id !== 'string' || !/^[\w-]{1,255}$/.test(id)) {
-    throw new ProviderUnavailable("the provider's answer has no id of a checkout session");
-  }
-  if (typeof url !== 'string' || !/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
-    throw new ProviderUnavailable('"url" of the answer is not an http or https URL');
-  }
-  return { providerPaymentId: id, checkoutUrl: url };
-}
 
 export const verify: PaymentDriver['verify'] = async (access, expected) => {
   if (expected.providerPaymentId === '') {
@@ -91,7 +33,7 @@ export const verify: PaymentDriver['verify'] = async (access, expected) => {
   return recordStep(access, 'query', judge, describeVerdict);
 };
 
-function retrieve<T>(
+export function retrieve<T>(
   access: ProviderAccess,
   id: string,
   read: (session: Stripe.Checkout.Session) => T,
@@ -152,7 +94,7 @@ function isOfHub({ metadata }: Stripe.Checkout.Session, merchantTransactionId: s
   return named === undefined || named === merchantTransactionId;
 }
 
-function amountOf({ amount_total, currency }: Stripe.Checkout.Session): Money {
+export function amountOf({ amount_total, currency }: Stripe.Checkout.Session): Money {
   return fromStripeAmount(amount_total, currency);
 }
 
@@ -173,33 +115,8 @@ function receivedOf({ payment_intent: intent }: Stripe.Checkout.Session): Money 
 }
 
 /** @throws ProviderUnavailable if there is none */
-function paymentIntentOf({ payment_intent: intent }: Stripe.Checkout.Session): string {
+export function paymentIntentOf({ payment_intent: intent }: Stripe.Checkout.Session): string {
   const id = typeof intent === 'string' ? intent : intent?.id;
   if (typeof id === 'string' && /^[\w-]{1,255}$/.test(id)) return id;
   throw new ProviderUnavailable('the checkout session has no payment intent');
-}
-
-/** A checkout session is paid once, so only other sessions that callbacks named can be further payments. */
-export function findPayments(access: ProviderAccess, search: PaymentSearch): Promise<FoundPayments> {
-  return findClaimed(search, (id) =>
-    recordStep(
-      access,
-      'query',
-      () => retrieve(access, id, (session) => readPayment(session, id, search)),
-      (payment) => ({
-        outcome: payment ? 'paid' : 'pending',
-        detail: `the provider says the checkout session ${id} is ${payment ? '' : 'not '}paid`,
-      }),
-    ),
-  );
-}
-
-function readPayment(
-  session: Stripe.Checkout.Session,
-  id: string,
-  { merchantTransactionId }: PaymentSearch,
-): FoundPayment | undefined {
-  const isOurs = session.id === id && session.metadata?.[HUB_TRANSACTION] === merchantTransactionId;
-  if (!isOurs || session.payment_status !== 'paid') return undefined;
-  return { gatewayTransactionId: paymentIntentOf(session), providerPaymentId: id, amount: amountOf(session) };
 }

@@ -1,12 +1,9 @@
-// Calls gateway_one and interprets its answers.
+// Verifies payments at gateway_one: compares transaction, amount and currency of its answers with the session.
 import { formatMoney, type Money, MoneyError, parseMoney, sameMoney } from '../../money.ts';
 import {
-  type Checkout,
   type ExpectedPayment,
-  type FoundPayment,
-  type PaymentSearch,
+  type PaymentDriver,
   type ProviderAccess,
-  ProviderRefused,
   ProviderUnavailable,
   type Risk,
   type Verdict,
@@ -18,7 +15,6 @@ import {
   optionalId,
   optionalText,
   readAnswer,
-  readCheckoutUrl,
   readMoney,
   readObject,
   recordStep,
@@ -30,6 +26,8 @@ import {
 export const QUERY_PATH = '/validator/api/merchantTransIDvalidationAPI.php';
 
 const QUERY_TIMEOUT_MS = 15_000;
+/** Shorter, because the query follows in the same verification lease and settles the session too. */
+const VALIDATION_TIMEOUT_MS = 8_000;
 
 /** The provider expects the parameters, including the store's password, in the query of the URL. */
 export function sendQuery(
@@ -53,6 +51,40 @@ export async function call(
   return readAnswer(body);
 }
 
+/**
+ * At most two calls. A validation id that proves the payment settles without the second. Otherwise, even if
+ * the validation API does not answer, the query by our own transaction id decides, so a forged id hides no
+ * payment.
+ */
+export const verify: PaymentDriver['verify'] = async (access, expected) => {
+  const { validationId, isPaid } = expected;
+  const validated = validationId && !isPaid ? await tryValidation(access, expected, validationId) : undefined;
+  const answered = validated instanceof ProviderUnavailable ? undefined : validated;
+  if (answered?.kind === 'paid') return answered;
+  const found = await query(access, expected);
+  if (found.kind !== 'pending') return found;
+  // The id may be genuine and the query not up to date: the callbacks wait for the next verification.
+  if (validated instanceof ProviderUnavailable) throw validated;
+  return answered?.kind === 'mismatch' ? answered : found;
+};
+
+const VALIDATION_PATH = '/validator/api/validationserverAPI.php';
+
+/** Resolves with the error if the validation API does not answer about the id. */
+function tryValidation(
+  access: ProviderAccess,
+  expected: ExpectedPayment,
+  validationId: string,
+): Promise<Verdict | ProviderUnavailable> {
+  const about = { val_id: validationId };
+  const judge = async () =>
+    judgeValidation(await sendQuery(access, VALIDATION_PATH, about, VALIDATION_TIMEOUT_MS), expected);
+  return recordStep(access, 'validate', judge, describeVerdict).catch((error: unknown) => {
+    if (error instanceof ProviderUnavailable) return error;
+    throw error;
+  });
+}
+
 /** Asks for all attempts to pay a session. */
 export function query(access: ProviderAccess, expected: ExpectedPayment): Promise<Verdict> {
   const fields = { tran_id: expected.merchantTransactionId };
@@ -65,7 +97,7 @@ export function store({ credentials }: ProviderAccess): { store_id: string; stor
   return { store_id: storeId, store_passwd: storePassword };
 }
 
-const STANDING = new Set(['VALID', 'VALIDATED']);
+export const STANDING = new Set(['VALID', 'VALIDATED']);
 // The only statuses of a payment that was made and no longer stands. A partial refund has none.
 const REVERSED = new Set(['REFUNDED', 'REVERSED', 'CHARGEBACK']);
 const NOT_PAID: ReadonlyMap<string, 'failed' | 'cancelled'> = new Map([
@@ -73,22 +105,6 @@ const NOT_PAID: ReadonlyMap<string, 'failed' | 'cancelled'> = new Map([
   ['CANCELLED', 'cancelled'],
   ['EXPIRED', 'cancelled'],
 ]);
-
-/** The answer to initiate. @throws ProviderRefused, ProviderUnavailable */
-export function readCheckout(answer: Answer): Checkout {
-  const status = requiredText(answer, 'status');
-  if (status === 'FAILED') {
-    const reason = optionalText(answer, 'failedreason') ?? 'no reason given';
-    throw new ProviderRefused(`the provider refused the checkout: ${reason}`);
-  }
-  if (status !== 'SUCCESS') {
-    throw new ProviderUnavailable(`the provider answered with the status ${status}`);
-  }
-  return {
-    providerPaymentId: requiredId(answer, 'sessionkey'),
-    checkoutUrl: readCheckoutUrl(answer, 'GatewayPageURL'),
-  };
-}
 
 /**
  * The provider's complaint about the request: an `APIConnect` other than DONE. Undefined if there is none.
@@ -145,7 +161,7 @@ export function requireConnected(answer: Answer): void {
 }
 
 /** All transactions of the answer. The count, a number or text, matters only if the list is missing. */
-function elementsOf(answer: Answer): readonly unknown[] {
+export function elementsOf(answer: Answer): readonly unknown[] {
   const { element } = answer;
   if (Array.isArray(element)) return element;
   if (element == null && requiredText(answer, 'no_of_trans_found') === '0') return [];
@@ -184,7 +200,7 @@ function judgeTransaction(transaction: Answer, expected: ExpectedPayment): Verdi
 }
 
 /** The amount in the customer's currency; `amount` may be converted to the store's currency. */
-function amountOf(transaction: Answer): Money {
+export function amountOf(transaction: Answer): Money {
   const amount = optionalText(transaction, 'currency_amount');
   const currency = optionalText(transaction, 'currency_type');
   if (amount !== undefined && currency !== undefined) return readMoney(amount, currency);
@@ -212,32 +228,4 @@ function riskOf({ risk_level: level, risk_title: title }: Answer): Risk | undefi
   if (typeof level !== 'string' || !/^\d{1,4}$/.test(level)) return undefined;
   const words = typeof title === 'string' ? title.slice(0, MAX_TITLE_CHARACTERS) : '';
   return { level: Number(level), title: words };
-}
-
-type SessionIds = Omit<PaymentSearch, 'claimedPaymentIds'>;
-
-/**
- * All payments of a session: the query by transaction id lists every attempt to pay.
- *
- * @throws ProviderUnavailable, also if a payment that stands is unreadable, because it may be unknown
- */
-export function readPayments(answer: Answer, search: SessionIds): FoundPayment[] {
-  requireConnected(answer);
-  return elementsOf(answer)
-    .map((element) => readObject(element, 'a transaction'))
-    .filter((transaction) => STANDING.has(requiredText(transaction, 'status')))
-    .map((transaction) => readPayment(transaction, search));
-}
-
-function readPayment(transaction: Answer, search: SessionIds): FoundPayment {
-  if (requiredText(transaction, 'tran_id') !== search.merchantTransactionId) {
-    throw new ProviderUnavailable('the provider answered about another transaction');
-  }
-  const bankTransactionId = optionalId(transaction, 'bank_tran_id');
-  return {
-    gatewayTransactionId: requiredId(transaction, 'val_id'),
-    ...(bankTransactionId && { bankTransactionId }),
-    providerPaymentId: optionalId(transaction, 'sessionkey') ?? search.providerPaymentId,
-    amount: amountOf(transaction),
-  };
 }

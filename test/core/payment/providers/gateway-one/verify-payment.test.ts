@@ -1,11 +1,10 @@
 // gateway_one's answers: which of them settle a session.
 import { expect } from 'chai';
-import { ProviderRefused, ProviderUnavailable } from '../../../../../core/payment/providers/driver.ts';
+import { ProviderUnavailable } from '../../../../../core/payment/providers/driver.ts';
 import {
   judgeQuery,
   judgeValidation,
-  readCheckout,
-} from '../../../../../core/payment/providers/gateway-one/calls.ts';
+} from '../../../../../core/payment/providers/gateway-one/verify-payment.ts';
 import { transaction } from '../sample-answers.ts';
 import { expectedPayment } from '../test-access.ts';
 
@@ -182,38 +181,4 @@ describe('a query of gateway_one', () => {
       expect(judge(...elements).kind).to.not.equal('reversed');
     }
   });
-});
-
-describe('a checkout of gateway_one', () => {
-  const answer = {
-    status: 'SUCCESS',
-    failedreason: '',
-    sessionkey: 'SK1',
-    GatewayPageURL: 'https://pay.example/c',
-  };
-
-  it('has a session key and an address', () => {
-    expect(readCheckout(answer)).to.deep.equal({
-      providerPaymentId: 'SK1',
-      checkoutUrl: 'https://pay.example/c',
-    });
-  });
-
-  it('is refused with a reason', () => {
-    expect(() => readCheckout({ status: 'FAILED', failedreason: 'Invalid total_amount' })).to.throw(
-      ProviderRefused,
-      'the provider refused the checkout: Invalid total_amount',
-    );
-  });
-
-  for (const changes of [
-    { status: 'OK' },
-    { status: '' },
-    { sessionkey: '' },
-    { GatewayPageURL: 'javascript:x' },
-  ]) {
-    it(`is refused with ${JSON.stringify(changes)}`, () => {
-      expect(() => readCheckout({ ...answer, ...changes })).to.throw(ProviderUnavailable);
-    });
-  }
 });

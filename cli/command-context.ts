@@ -1,11 +1,10 @@
 // The context of a command: streams, global options, output, and a connection to the hub on first use.
 import type { Command } from 'commander';
 import { callInterceptors } from './connect/call-interceptors.ts';
-import { chooseHub, type Typed } from './connect/choose-hub.ts';
+import { chooseHub, resolveTarget, type Target, type Typed } from './connect/choose-hub.ts';
 import type { Hub } from './connect/connection.ts';
 import { lazyHub } from './connect/lazy-hub.ts';
 import { noHubIn } from './connect/local-hub.ts';
-import { resolveTarget, type Target } from './connect/resolve-target.ts';
 import { contextsFile, LOCAL, readContexts, type StoredContexts } from './connect/stored-contexts.ts';
 import { readTokenFile } from './connect/token-file.ts';
 import { createDebug, type Debug } from './errors/debug.ts';

@@ -1,7 +1,7 @@
 // The clients of a hub. Loads Connect, so commands import it only when they call.
 import { type Client, createClient, type Interceptor, type Transport } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
-import type { Target } from './resolve-target.ts';
+import type { Target } from './choose-hub.ts';
 import { tlsOptions } from './trust.ts';
 
 /** Milliseconds for a call. Issuing a thousand licenses takes well under a second. */

@@ -3,9 +3,9 @@ import type { FieldPath } from '@bufbuild/protovalidate/gen/buf/validate/validat
 import { ViolationsSchema } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { type ErrorDetail, ErrorDetailSchema } from '../../gen/hub/error/v1/error_pb.ts';
-import { LISTED_BY, otherKind, secretKind } from '../completion/id-kinds.ts';
-import type { Target } from '../connect/resolve-target.ts';
+import type { Target } from '../connect/choose-hub.ts';
 import { type Given, innermostOf } from '../parse/field-names.ts';
+import { LISTED_BY, otherKind, secretKind } from '../parse/id-kinds.ts';
 import type { ErrorContext, Failure, FieldError } from './error-document.ts';
 import { EXIT } from './failure.ts';
 

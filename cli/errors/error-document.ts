@@ -1,5 +1,5 @@
 // The JSON document of an error, and the data that describes one.
-import type { Target } from '../connect/resolve-target.ts';
+import type { Target } from '../connect/choose-hub.ts';
 import type { Given } from '../parse/field-names.ts';
 import * as json from '../views/schema.ts';
 

@@ -1,6 +1,6 @@
 // Asks a yes-or-no question on the terminal.
 
-import type { Target } from '../connect/resolve-target.ts';
+import type { Target } from '../connect/choose-hub.ts';
 import { CliError, EXIT, interruptedError, usageError } from '../errors/failure.ts';
 import type { Streams } from '../streams.ts';
 

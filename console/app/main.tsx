@@ -3,7 +3,7 @@ import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Shell } from './components/shell.tsx';
 import { useValue } from './observable-state.ts';
-import { keptToken, SignedInContext, signedIn, signIn, signOut } from './signed-in.ts';
+import { keptToken, SignedInContext, signedIn, signIn, signOut } from './sign-in-state.ts';
 import './theme.ts';
 import { SignInView } from './views/sign-in.tsx';
 import { View } from './views/view.tsx';

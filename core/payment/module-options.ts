@@ -4,7 +4,7 @@ import type { ModuleDependencies } from '../module-dependencies.ts';
 import type { DatabaseAddress } from '../storage/connection/database-address.ts';
 import type { SealedColumn } from '../storage/secrets/reseal.ts';
 import type { Sales } from './order-interface.ts';
-import type { RetryDelay } from './retry-delay.ts';
+import type { RetryDelay } from './provider-retry-delay.ts';
 import type { GatewayAddress } from './sessions/callback-url.ts';
 import type { PaymentDependencies } from './shared-dependencies.ts';
 import type { SweepSchedule } from './verification/sweep-schedule.ts';

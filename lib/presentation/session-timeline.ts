@@ -23,7 +23,7 @@ import {
 } from './enum-names.ts';
 import { formatDecimal } from './money.ts';
 import { soldText, takenText } from './order-text.ts';
-import type { SessionHistory } from './session-history.ts';
+import type { SessionWithOrder } from './session-with-order.ts';
 
 /** One event. */
 export type SessionEvent = {
@@ -50,7 +50,7 @@ export type SessionEvent = {
  *
  * @param machines The seats of the order's licenses to list.
  */
-export function listSessionEvents(reply: SessionHistory, machines: readonly Seat[] = []): SessionEvent[] {
+export function listSessionEvents(reply: SessionWithOrder, machines: readonly Seat[] = []): SessionEvent[] {
   const { session, callbacks, verifications, usageLogs, duplicatePayments, refunds } = reply;
   const [waiting, finished] = [callbacks.filter(isWaiting), callbacks.filter((each) => !isWaiting(each))];
   const through = `${moneyText(session?.amount)} through ${session?.slot} (${session?.gateway})`;
@@ -137,7 +137,7 @@ function statusLine({ at, to, verified, reason, callbackId }: StatusChange): Ses
 }
 
 /** Adds the current status, unless the last change has it. */
-function statuses({ session, statusChanges }: SessionHistory): SessionEvent[] {
+function statuses({ session, statusChanges }: SessionWithOrder): SessionEvent[] {
   const lines = statusChanges.map(statusLine);
   const last = statusChanges.at(-1);
   if (session === undefined || (last?.to === session.status && last.reason === session.statusReason))

@@ -36,7 +36,7 @@ import {
   STATUS_CHANGE_COLUMNS,
   sessionHistoryView,
   statusChangeView,
-} from '../../views/payments/session-history.ts';
+} from '../../views/payments/session-inspect.ts';
 import * as json from '../../views/schema.ts';
 import { registerDuplicates } from './session-duplicates.ts';
 import { addRefundVerb } from './session-refund.ts';
@@ -223,7 +223,7 @@ function addInspectVerb(session: Command, { hub, out }: CommandContext): void {
     .argument('<sessionId>', 'the session, chs_…')
     .action(async (sessionId: string) => {
       const { firstMachines } = await import('../../../lib/presentation/first-machines.ts');
-      const { withOrder } = await import('../../../lib/presentation/session-history.ts');
+      const { withOrder } = await import('../../../lib/presentation/session-with-order.ts');
       const inspected = await hub.payments.inspectChargeSession({ sessionId });
       const reply = await withOrder(inspected, hub.orders.getOrder);
       const machines = await firstMachines(reply.order, hub.admin.listSeats);

@@ -1,7 +1,7 @@
 // JSON schema and columns of the authenticated caller.
 import type { GetCallerResponse } from '../../../gen/hub/access/v1/access_service_pb.ts';
 import { ROLES } from '../../../lib/presentation/enum-names.ts';
-import type { Target } from '../../connect/resolve-target.ts';
+import type { Target } from '../../connect/choose-hub.ts';
 import type { Column } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';

@@ -1,6 +1,6 @@
 // Lists the duplicate payments of a session and marks them as handled.
 import type { DuplicatePayment } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 import { Confirm } from './confirm.tsx';
 import { Section } from './page.tsx';
 import { Table } from './table.tsx';

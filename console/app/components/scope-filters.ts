@@ -2,7 +2,7 @@
 import type { MethodName } from '../hub.ts';
 import { useLive } from '../poll-hub.ts';
 import { useRoute } from '../route.ts';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 import { choicesWithAny, type Filter } from './filters.tsx';
 
 export type Scope = {

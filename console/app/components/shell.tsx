@@ -6,7 +6,7 @@ import { useValue } from '../observable-state.ts';
 import { roleName } from '../permissions.ts';
 import { isPaused, lastAnswer } from '../poll-hub.ts';
 import { go, linkTo, linkToId, useRoute } from '../route.ts';
-import { signOut, useSignedIn } from '../signed-in.ts';
+import { signOut, useSignedIn } from '../sign-in-state.ts';
 import { THEMES, theme } from '../theme.ts';
 import { placesFor } from '../views/view.tsx';
 import { Brand } from './brand.tsx';

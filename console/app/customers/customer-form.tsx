@@ -6,7 +6,7 @@ import { pairLines, readPairs, snakeCase } from '../forms/field-values.ts';
 import { AreaField, TextField } from '../forms/fields.tsx';
 import { type Form, required, type Values } from '../forms/form-state.ts';
 import { linkTo } from '../route.ts';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 
 type CustomerKey = 'name' | 'email' | 'externalRef' | 'metadata';
 

@@ -5,7 +5,7 @@ import { describedBy, ErrorText } from '../forms/fields.tsx';
 import type { Form } from '../forms/form-state.ts';
 import { useDebounced, useKept } from '../forms/search.ts';
 import { useLive } from '../poll-hub.ts';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 
 const SHOWN = 8;
 const EVERY_MS = 60_000;

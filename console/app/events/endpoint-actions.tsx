@@ -4,7 +4,7 @@ import { DELIVERY_STATES } from '../../../lib/presentation/enum-names.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { StateBadge } from '../components/inline.tsx';
 import { linkTo } from '../route.ts';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 import { EditEndpoint } from './endpoint-form.tsx';
 import { RotateSecret } from './endpoint-secret.tsx';
 

@@ -8,7 +8,7 @@ import { DialogForm } from '../forms/dialog-form.tsx';
 import { readNames } from '../forms/field-values.ts';
 import { TextField } from '../forms/fields.tsx';
 import { emptyValues, type Form, type Values } from '../forms/form-state.ts';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 import { SecretText } from './endpoint-secret.tsx';
 import { TYPE_CHECKS } from './event-types.ts';
 

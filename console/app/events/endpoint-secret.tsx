@@ -6,7 +6,7 @@ import { DialogForm } from '../forms/dialog-form.tsx';
 import { wholeNumber } from '../forms/field-values.ts';
 import { TextField } from '../forms/fields.tsx';
 import { FieldError } from '../forms/form-errors.ts';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 
 const KEEP_HOURS = '24';
 const MAX_KEEP_HOURS = 168;

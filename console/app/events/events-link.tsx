@@ -1,6 +1,6 @@
 // A link to the events of an object.
 import { linkTo } from '../route.ts';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 
 type LinkProps = {
   readonly object: string;

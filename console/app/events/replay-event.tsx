@@ -3,7 +3,7 @@ import type { Endpoint, Event } from '../../../gen/hub/event/v1/event_pb.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { ChoiceField } from '../forms/fields.tsx';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 
 type ReplayProps = { readonly event: Event; readonly endpoint: Endpoint };
 

@@ -5,7 +5,7 @@ import { DialogForm } from '../forms/dialog-form.tsx';
 import { seatNumber, snakeCase, wholeNumber } from '../forms/field-values.ts';
 import { TextField } from '../forms/fields.tsx';
 import { required, type Values } from '../forms/form-state.ts';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 
 /** `New licenses: 1 seat, an offline lease of 30 days, no grace.` */
 export function defaultTermsText(terms: DefaultTerms | undefined): string {

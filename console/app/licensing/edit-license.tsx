@@ -7,7 +7,7 @@ import { DialogForm } from '../forms/dialog-form.tsx';
 import { limitLines, pairLines, readTime, snakeCase, timeText } from '../forms/field-values.ts';
 import { TimeField } from '../forms/fields.tsx';
 import type { Values, WholeForm } from '../forms/form-state.ts';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 import { MainTerms, OtherTerms } from './terms-fields.tsx';
 import { readTerms, TERM_LABELS, type TermsKey } from './terms-values.ts';
 

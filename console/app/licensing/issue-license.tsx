@@ -10,7 +10,7 @@ import { ChoiceField, Effect, TextField, TimeField } from '../forms/fields.tsx';
 import { FieldError } from '../forms/form-errors.ts';
 import { type Form, required, type Values } from '../forms/form-state.ts';
 import { NO_PERIOD, PeriodFields, readPeriod } from '../forms/period-fields.tsx';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 import { KeyTexts } from './license-key.tsx';
 import { MainTerms, MoreTerms, useDefaultTerms } from './terms-fields.tsx';
 import { NO_TERMS, readGivenTerms } from './terms-values.ts';

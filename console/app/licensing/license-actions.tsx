@@ -1,7 +1,7 @@
 // What the caller may do with a license in its state.
 import { type License, LicenseState } from '../../../gen/hub/license/v1/license_pb.ts';
 import { Confirm } from '../components/confirm.tsx';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 import { EditLicense } from './edit-license.tsx';
 import { Rekey, ShowKey } from './license-key.tsx';
 import { RenewLicense } from './renew-license.tsx';

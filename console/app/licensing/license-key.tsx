@@ -2,7 +2,7 @@
 import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { CopyText } from '../forms/copy-text.tsx';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 
 export function ShowKey({ license }: { readonly license: License }) {
   const { hub } = useSignedIn();

@@ -9,7 +9,7 @@ import { ChoiceField, TimeField } from '../forms/fields.tsx';
 import { FieldError } from '../forms/form-errors.ts';
 import type { Values } from '../forms/form-state.ts';
 import { NO_PERIOD, PeriodFields, readPeriod } from '../forms/period-fields.tsx';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 
 type RenewKey = keyof typeof NO_PERIOD | 'by' | 'to';
 

@@ -4,7 +4,7 @@ import { limitText } from '../components/inline.tsx';
 import { AreaField, ChoiceField, TextField } from '../forms/fields.tsx';
 import type { Form } from '../forms/form-state.ts';
 import { useLive } from '../poll-hub.ts';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 import { TERM_LABELS, type TermsKey } from './terms-values.ts';
 
 type TermsProps = {

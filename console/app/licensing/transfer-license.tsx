@@ -3,7 +3,7 @@ import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
 import { CustomerPicker } from '../customers/customer-picker.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { required } from '../forms/form-state.ts';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 
 export function TransferLicense({ license }: { readonly license: License }) {
   const { licenses } = useSignedIn().hub;

@@ -1,7 +1,7 @@
 // The actions on an offer that the role of the caller and the state of the offer allow.
 import type { Offer } from '../../../gen/hub/order/v1/order_pb.ts';
 import { Confirm } from '../components/confirm.tsx';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 import { EditOffer } from './offer-form.tsx';
 
 /** `offer`: with its current terms. */

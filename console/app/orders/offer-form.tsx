@@ -11,7 +11,7 @@ import { type Form, required, type Values } from '../forms/form-state.ts';
 import { PeriodFields } from '../forms/period-fields.tsx';
 import { MainTerms, MoreTerms, useDefaultTerms } from '../licensing/terms-fields.tsx';
 import { linkTo } from '../route.ts';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 import {
   NEW_OFFER,
   OFFER_LABELS,

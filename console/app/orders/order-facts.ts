@@ -4,7 +4,7 @@ import type { License, Seat } from '../../../gen/hub/license/v1/license_pb.ts';
 import type { Offer, Order } from '../../../gen/hub/order/v1/order_pb.ts';
 import { type ChargeSession, ChargeStatus } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { firstMachines } from '../../../lib/presentation/first-machines.ts';
-import type { SignedIn } from '../signed-in.ts';
+import type { SignedIn } from '../sign-in-state.ts';
 
 /** What the caller may not see is missing. */
 export type OrderFacts = {

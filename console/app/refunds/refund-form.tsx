@@ -10,7 +10,7 @@ import { sentence } from '../explain-error.ts';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { TextField } from '../forms/fields.tsx';
 import { FieldError } from '../forms/form-errors.ts';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 
 type RefundProps = {
   readonly session: ChargeSession;

@@ -10,7 +10,7 @@ import { Confirm } from '../components/confirm.tsx';
 import { ShortId, StateBadge } from '../components/inline.tsx';
 import { Table } from '../components/table.tsx';
 import { sentence } from '../explain-error.ts';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 
 type TableProps = { readonly refunds: readonly Refund[]; readonly empty: string };
 

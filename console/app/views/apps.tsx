@@ -7,7 +7,7 @@ import { Section } from '../components/page.tsx';
 import { Table } from '../components/table.tsx';
 import { defaultTermsText, EditDefaultTerms } from '../licensing/default-terms.tsx';
 import { linkTo } from '../route.ts';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 
 /** Each app needs one request for its profiles. */
 const PAGE_SIZE = 20;

@@ -5,7 +5,7 @@ import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
 import { ShortId } from '../components/inline.tsx';
 import { ListPage, timeFilter } from '../components/list-page.tsx';
 import { Table } from '../components/table.tsx';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 
 /** Shows the kind of the actor, which the hub determines, beside its name. */
 const KINDS = [

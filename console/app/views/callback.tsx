@@ -7,7 +7,7 @@ import { Badge, Moment, ShortId, StateBadge, WholeId } from '../components/inlin
 import { LivePage, Section } from '../components/page.tsx';
 import { Table } from '../components/table.tsx';
 import { useLive } from '../poll-hub.ts';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 
 const EVERY_MS = 5_000;
 

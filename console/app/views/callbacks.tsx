@@ -7,7 +7,7 @@ import { Confirm } from '../components/confirm.tsx';
 import { ListPage } from '../components/list-page.tsx';
 import { StateTabs } from '../components/tabs.tsx';
 import { useRoute } from '../route.ts';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 
 const TABS = [
   ['received', 'Waiting', 'No callback is waiting: all are processed.'],

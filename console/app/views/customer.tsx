@@ -15,7 +15,7 @@ import { IssueLicense } from '../licensing/issue-license.tsx';
 import { LicenseTable } from '../licensing/license-table.tsx';
 import { useLive } from '../poll-hub.ts';
 import { useRoute } from '../route.ts';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 
 const EVERY_MS = 15_000;
 

@@ -6,7 +6,7 @@ import { scopeFilter, useApps } from '../components/scope-filters.ts';
 import { Table } from '../components/table.tsx';
 import { CreateCustomer } from '../customers/customer-form.tsx';
 import { linkTo } from '../route.ts';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 
 export function CustomersView() {
   const { hub, may } = useSignedIn();

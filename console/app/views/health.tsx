@@ -10,7 +10,7 @@ import { Badge } from '../components/inline.tsx';
 import { LivePage, Section } from '../components/page.tsx';
 import { Table } from '../components/table.tsx';
 import { useLive } from '../poll-hub.ts';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 
 const EVERY_MS = 3_000;
 /** Rates need two readings; the first load takes both. */

@@ -15,7 +15,7 @@ import { LicenseActions } from '../licensing/license-actions.tsx';
 import { OrderTable } from '../orders/order-table.tsx';
 import { useLive } from '../poll-hub.ts';
 import { linkTo, useRoute } from '../route.ts';
-import { canSeeOrders, type SignedIn, useSignedIn } from '../signed-in.ts';
+import { canSeeOrders, type SignedIn, useSignedIn } from '../sign-in-state.ts';
 
 const EVERY_MS = 10_000;
 

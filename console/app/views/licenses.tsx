@@ -11,7 +11,7 @@ import { ListPage } from '../components/list-page.tsx';
 import { scopeFilter, useApps } from '../components/scope-filters.ts';
 import { IssueLicense } from '../licensing/issue-license.tsx';
 import { LicenseTable } from '../licensing/license-table.tsx';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 
 export function LicensesView() {
   const { hub, may } = useSignedIn();

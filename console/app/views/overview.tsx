@@ -11,11 +11,11 @@ import {
   longestWait,
   type Overview,
   problemsOf,
-} from '../overview-query.ts';
+} from '../overview-problems.ts';
 import { roleName } from '../permissions.ts';
 import { useLive } from '../poll-hub.ts';
 import { linkTo } from '../route.ts';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 
 const EVERY_MS = 10_000;
 

@@ -6,7 +6,7 @@ import { choicesWithAny } from '../components/filters.tsx';
 import { ListPage } from '../components/list-page.tsx';
 import { scopeFilter, useSlots } from '../components/scope-filters.ts';
 import { RefundTable } from '../refunds/refund-table.tsx';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 
 export function RefundsView() {
   const { hub } = useSignedIn();

@@ -11,12 +11,12 @@ import {
 } from '../../../lib/presentation/enum-names.ts';
 import { soldText } from '../../../lib/presentation/order-text.ts';
 import { riskText } from '../../../lib/presentation/risk.ts';
-import { type SessionHistory, withOrder } from '../../../lib/presentation/session-history.ts';
 import {
   callbackCountText,
   listSessionEvents,
   type SessionEvent,
 } from '../../../lib/presentation/session-timeline.ts';
+import { type SessionWithOrder, withOrder } from '../../../lib/presentation/session-with-order.ts';
 import { CallbackTable } from '../components/callback-table.tsx';
 import { Confirm } from '../components/confirm.tsx';
 import { Duplicates } from '../components/duplicates.tsx';
@@ -42,7 +42,7 @@ import { useLive } from '../poll-hub.ts';
 import { RefundForm } from '../refunds/refund-form.tsx';
 import { RefundTable } from '../refunds/refund-table.tsx';
 import { linkTo, useRoute } from '../route.ts';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 
 const EVERY_MS = 5_000;
 
@@ -113,7 +113,7 @@ function Verify({ id }: { readonly id: string }) {
   );
 }
 
-type CallbacksProps = { readonly id: string; readonly reply: SessionHistory };
+type CallbacksProps = { readonly id: string; readonly reply: SessionWithOrder };
 
 /** Counts of callbacks; if the timeline does not have all, a link to the full list. */
 function Callbacks({ id, reply }: CallbacksProps) {

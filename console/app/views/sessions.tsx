@@ -7,7 +7,7 @@ import { ShortId, StatusBadge } from '../components/inline.tsx';
 import { ListPage, timeFilter } from '../components/list-page.tsx';
 import { scopeFilter, useSlots } from '../components/scope-filters.ts';
 import { Table } from '../components/table.tsx';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 
 export function SessionsView() {
   const { hub } = useSignedIn();

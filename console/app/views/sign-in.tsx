@@ -5,7 +5,7 @@ import { Brand } from '../components/brand.tsx';
 import { Trouble } from '../components/loaded.tsx';
 import { explain } from '../explain-error.ts';
 import { useValue } from '../observable-state.ts';
-import { signIn, signOutReason } from '../signed-in.ts';
+import { signIn, signOutReason } from '../sign-in-state.ts';
 
 export function SignInView() {
   const reason = useValue(signOutReason);

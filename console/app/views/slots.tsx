@@ -10,7 +10,7 @@ import { type Column, Table } from '../components/table.tsx';
 import { explain } from '../explain-error.ts';
 import { useLive } from '../poll-hub.ts';
 import { linkTo } from '../route.ts';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 
 const EVERY_MS = 30_000;
 

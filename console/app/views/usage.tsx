@@ -19,7 +19,7 @@ import { Table } from '../components/table.tsx';
 import { byCurrency, type CurrencyUsage, daysBack } from '../daily-usage.ts';
 import { useLive } from '../poll-hub.ts';
 import { useRoute } from '../route.ts';
-import { useSignedIn } from '../signed-in.ts';
+import { useSignedIn } from '../sign-in-state.ts';
 
 const EVERY_MS = 60_000;
 

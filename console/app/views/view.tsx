@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 import { Page } from '../components/page.tsx';
 import type { MethodName } from '../hub.ts';
 import { linkTo, useRoute } from '../route.ts';
-import { canSeeOrders, type SignedIn, useSignedIn } from '../signed-in.ts';
+import { canSeeOrders, type SignedIn, useSignedIn } from '../sign-in-state.ts';
 import { AppsView } from './apps.tsx';
 import { AuditView } from './audit.tsx';
 import { CallbackView } from './callback.tsx';

@@ -1,7 +1,7 @@
 // The result of a charge session for the bearer of its claim token: status, and licenses with their keys.
 import type { ChargeSession } from '../../payment/entities.ts';
+import { withSessionId } from '../../payment/sessions/check-return-url.ts';
 import { findSession } from '../../payment/sessions/list-sessions.ts';
-import { withSessionId } from '../../payment/sessions/return-url.ts';
 import type { Database } from '../../storage/database.ts';
 import type { createReadIssuedKeys, LicenseWithKey } from '../orders/issued-keys.ts';
 import { readOrderOfSession, type StoredOrder } from '../orders/read-orders.ts';

@@ -5,7 +5,7 @@ import { getConstructionPlans, type Job, PgBoss } from 'pg-boss';
 import type { Database } from '../../storage/database.ts';
 import { takeBootstrapLock } from '../../storage/hub-lock.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
-import { RETRY_DELAY_MAX_MS } from '../retry-delay.ts';
+import { RETRY_DELAY_MAX_MS } from '../provider-retry-delay.ts';
 
 export type Jobs = Awaited<ReturnType<typeof createJobs>>;
 

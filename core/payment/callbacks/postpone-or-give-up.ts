@@ -3,7 +3,7 @@
 // Only an incoming callback verifies its session at once. Jobs never do: they leave it to the sweep, which
 // verifies each session once for all its waiting callbacks, in its fair order.
 import { formatId } from '../../ids.ts';
-import { GIVE_UP_AFTER_MS, type RetryDelay, retryDelay } from '../retry-delay.ts';
+import { GIVE_UP_AFTER_MS, type RetryDelay, retryDelay } from '../provider-retry-delay.ts';
 import { readSession } from '../sessions/read-sessions.ts';
 import type { PaymentDependencies } from '../shared-dependencies.ts';
 import { advanceCheck } from '../verification/sweep-schedule.ts';

@@ -2,10 +2,10 @@
 // repeated.
 import type { FinishOtherCheckout } from '../duplicates/finish-other-checkout.ts';
 import type { ChargeStatusName } from '../entities.ts';
+import { GIVE_UP_AFTER_MS } from '../provider-retry-delay.ts';
 import type { CallbackClaim } from '../providers/driver.ts';
 import { mayBePaid, reasonIgnored } from '../providers/registry.ts';
 import type { RefundCallbacks } from '../refunds/refund-callbacks.ts';
-import { GIVE_UP_AFTER_MS } from '../retry-delay.ts';
 import type { CreateFromSale } from '../sessions/create-from-sale.ts';
 import type { FindSession } from '../sessions/look-up-sessions.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';

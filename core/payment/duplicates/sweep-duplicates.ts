@@ -1,6 +1,6 @@
 // The sweep's check of a paid session whose callbacks name another payment.
 import { formatId } from '../../ids.ts';
-import { GIVE_UP_AFTER_MS, type RetryDelay, retryDelay } from '../retry-delay.ts';
+import { GIVE_UP_AFTER_MS, type RetryDelay, retryDelay } from '../provider-retry-delay.ts';
 import type { PaymentDependencies } from '../shared-dependencies.ts';
 import { countVerification } from '../verification/rate-limit.ts';
 import type { DuplicateCheck, FindDuplicates } from './find-and-store-duplicates.ts';

@@ -8,7 +8,7 @@ import { combineWrites, type Send } from '../../storage/sql/transaction.ts';
 import type { RefundStateName } from '../entities.ts';
 import { formatMoney } from '../money.ts';
 import type { Fulfillment, Sales } from '../order-interface.ts';
-import { type RetryDelay, retryDelay } from '../retry-delay.ts';
+import { type RetryDelay, retryDelay } from '../provider-retry-delay.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import { logUsages, refundEntry, SETTLEMENT } from '../settlement/write-settlement.ts';
 import type { PaymentDependencies } from '../shared-dependencies.ts';

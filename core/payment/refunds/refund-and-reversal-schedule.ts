@@ -4,8 +4,8 @@
 import type { Pool } from 'pg';
 import { DAY_MS } from '../../clock.ts';
 import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
+import { RETRY_DELAY_MAX_MS, type RetryDelay } from '../provider-retry-delay.ts';
 import { driverOf } from '../providers/registry.ts';
-import { RETRY_DELAY_MAX_MS, type RetryDelay } from '../retry-delay.ts';
 import { type Reservation, reserve, SLOTS_WITH_PLACES } from '../verification/sweep-schedule.ts';
 
 /** Days from the payment to each check for refunds that the merchant made at the provider. */

@@ -3,7 +3,7 @@ import { epochMs } from '../../storage/sql/epoch.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import { giveUpCallbacks } from '../callbacks/journaled-callbacks.ts';
 import type { PaymentMetrics } from '../metrics.ts';
-import { GIVE_UP_AFTER_MS, type RetryDelay, retryDelay } from '../retry-delay.ts';
+import { GIVE_UP_AFTER_MS, type RetryDelay, retryDelay } from '../provider-retry-delay.ts';
 import type { PaymentDependencies } from '../shared-dependencies.ts';
 import { countVerification } from '../verification/rate-limit.ts';
 

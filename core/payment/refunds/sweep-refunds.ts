@@ -7,7 +7,7 @@
 import { inTaskSpan } from '../../../lib/tracing/callback-spans.ts';
 import { HOUR_MS } from '../../clock.ts';
 import { formatId } from '../../ids.ts';
-import type { RetryDelay } from '../retry-delay.ts';
+import type { RetryDelay } from '../provider-retry-delay.ts';
 import type { PaymentDependencies } from '../shared-dependencies.ts';
 import { type SlotSweep, type SweepTiming, startSlotSweep } from '../verification/sweep-loop.ts';
 import type { VerifySession } from '../verification/verification-request.ts';

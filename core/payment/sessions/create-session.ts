@@ -8,10 +8,10 @@ import type { VerificationLeases } from '../verification/lease.ts';
 import { nextCheck } from '../verification/sweep-schedule.ts';
 import { browserUrl, callbackBase, callbackUrl, type GatewayAddress } from './callback-url.ts';
 import { checkAmount } from './charge-amount.ts';
+import { checkReturnUrl } from './check-return-url.ts';
 import { type CheckoutOptions, createCheckout, needsCheckout } from './create-checkout.ts';
 import { readSessionSlot } from './find-slot.ts';
 import { type CreateSessionRequest, findOrInsertSession } from './insert-session.ts';
-import { checkReturnUrl } from './return-url.ts';
 
 export type CreateSessionOptions = CheckoutOptions & {
   readonly leases: VerificationLeases;

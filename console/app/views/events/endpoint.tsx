@@ -13,7 +13,7 @@ import { EndpointBadge, eventsText, scopeText } from '../../events/endpoint-stat
 import { useKept } from '../../forms/search.ts';
 import { useLive } from '../../poll-hub.ts';
 import { useRoute } from '../../route.ts';
-import { useSignedIn } from '../../signed-in.ts';
+import { useSignedIn } from '../../sign-in-state.ts';
 
 const EVERY_MS = 5_000;
 

@@ -7,7 +7,7 @@ import { AddEndpoint } from '../../events/endpoint-form.tsx';
 import { EndpointState, eventsText, scopeText } from '../../events/endpoint-state.tsx';
 import { useLive } from '../../poll-hub.ts';
 import { linkTo } from '../../route.ts';
-import { useSignedIn } from '../../signed-in.ts';
+import { useSignedIn } from '../../sign-in-state.ts';
 
 const EVERY_MS = 10_000;
 

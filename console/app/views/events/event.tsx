@@ -10,7 +10,7 @@ import { meaningOf } from '../../events/event-types.ts';
 import { ReplayEvent, ReplayToOther } from '../../events/replay-event.tsx';
 import { useLive } from '../../poll-hub.ts';
 import { linkTo } from '../../route.ts';
-import { useSignedIn } from '../../signed-in.ts';
+import { useSignedIn } from '../../sign-in-state.ts';
 
 const EVERY_MS = 3_000;
 

@@ -8,7 +8,7 @@ import { scopeFilter, useApps, useSlots } from '../../components/scope-filters.t
 import { Table } from '../../components/table.tsx';
 import { TYPE_FILTER } from '../../events/event-types.ts';
 import { useRoute } from '../../route.ts';
-import { useSignedIn } from '../../signed-in.ts';
+import { useSignedIn } from '../../sign-in-state.ts';
 
 export function EventsView() {
   const { hub, may } = useSignedIn();

@@ -9,7 +9,7 @@ import { ShortId, StateBadge } from '../../components/inline.tsx';
 import { ListPage } from '../../components/list-page.tsx';
 import { scopeFilter, useApps } from '../../components/scope-filters.ts';
 import { type Column, Table } from '../../components/table.tsx';
-import { useSignedIn } from '../../signed-in.ts';
+import { useSignedIn } from '../../sign-in-state.ts';
 
 export function MailsView() {
   const { hub, may } = useSignedIn();

@@ -11,7 +11,7 @@ import { OfferBadge, Prices } from '../../orders/offer-text.tsx';
 import { refundChoices } from '../../orders/offer-values.ts';
 import { useLive } from '../../poll-hub.ts';
 import { linkTo, useRoute } from '../../route.ts';
-import { useSignedIn } from '../../signed-in.ts';
+import { useSignedIn } from '../../sign-in-state.ts';
 
 const EVERY_MS = 15_000;
 

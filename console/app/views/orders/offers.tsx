@@ -9,7 +9,7 @@ import { type Column, Table } from '../../components/table.tsx';
 import { CreateOffer } from '../../orders/offer-form.tsx';
 import { OfferBadge, Prices } from '../../orders/offer-text.tsx';
 import { linkTo } from '../../route.ts';
-import { useSignedIn } from '../../signed-in.ts';
+import { useSignedIn } from '../../sign-in-state.ts';
 
 const SHOWN = [
   ['', 'for sale'],

@@ -12,7 +12,7 @@ import { OrderChain } from '../../orders/order-chain.tsx';
 import { isReversed, loadOrder, type OrderFacts } from '../../orders/order-facts.ts';
 import { useLive } from '../../poll-hub.ts';
 import { linkTo } from '../../route.ts';
-import { useSignedIn } from '../../signed-in.ts';
+import { useSignedIn } from '../../sign-in-state.ts';
 
 const EVERY_MS = 10_000;
 

@@ -6,7 +6,7 @@ import { choicesWithAny } from '../../components/filters.tsx';
 import { ListPage, timeFilter } from '../../components/list-page.tsx';
 import { scopeFilter, useApps, useSlots } from '../../components/scope-filters.ts';
 import { OrderTable } from '../../orders/order-table.tsx';
-import { useSignedIn } from '../../signed-in.ts';
+import { useSignedIn } from '../../sign-in-state.ts';
 
 export function OrdersView() {
   const { hub } = useSignedIn();

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { expect } from 'chai';
-import { resolveTarget } from '../../../cli/connect/resolve-target.ts';
+import { resolveTarget } from '../../../cli/connect/choose-hub.ts';
 import { describeConnectError } from '../../../cli/errors/describe-connect-error.ts';
 import { hubctlHere } from '../run-here.ts';
 

@@ -3,8 +3,8 @@ import type { Seat } from '../../../gen/hub/license/v1/license_pb.ts';
 import type { StatusChange } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import type { RecheckChargeSessionResponse } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
 import { CALLBACK_STATES, CHARGE_STATUSES } from '../../../lib/presentation/enum-names.ts';
-import type { SessionHistory } from '../../../lib/presentation/session-history.ts';
 import { callbackCountText, type SessionEvent } from '../../../lib/presentation/session-timeline.ts';
+import type { SessionWithOrder } from '../../../lib/presentation/session-with-order.ts';
 import type { Column } from '../../output/table.ts';
 import { rfc3339, shortTime } from '../cells.ts';
 import { SEAT, seatView } from '../licensing/seat.ts';
@@ -83,7 +83,7 @@ export const RECHECKED_FIELDS: readonly Column<json.ValueOf<typeof RECHECKED_SES
   },
 ];
 
-export function sessionHistoryView(reply: SessionHistory, machines: readonly Seat[]): SessionHistoryView {
+export function sessionHistoryView(reply: SessionWithOrder, machines: readonly Seat[]): SessionHistoryView {
   const usageLog = reply.usageLog ? usageView(reply.usageLog) : null;
   return {
     ...chargeSessionView(reply.session),

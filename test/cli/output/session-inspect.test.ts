@@ -2,7 +2,7 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { expect } from 'chai';
-import { sessionHistoryView } from '../../../cli/views/payments/session-history.ts';
+import { sessionHistoryView } from '../../../cli/views/payments/session-inspect.ts';
 import { SeatSchema } from '../../../gen/hub/license/v1/license_pb.ts';
 import { OrderSchema, OrderState } from '../../../gen/hub/order/v1/order_pb.ts';
 import { CallbackState, ChargeStatus, UsageLogKind } from '../../../gen/hub/payment/v1/payment_pb.ts';

@@ -10,7 +10,7 @@ import { createReading } from '../../lib/presentation/metric-reading.ts';
 import { spanText } from './components/inline.tsx';
 import { byCurrency, type CurrencyUsage } from './daily-usage.ts';
 import { linkTo } from './route.ts';
-import type { SignedIn } from './signed-in.ts';
+import type { SignedIn } from './sign-in-state.ts';
 
 export type Overview = {
   readonly serving: boolean;

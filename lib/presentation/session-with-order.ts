@@ -1,10 +1,10 @@
-// The history of a charge session: what the payment side has of it, and its order.
+// A charge session with all that the payment side has of it, and its order.
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { Order } from '../../gen/hub/order/v1/order_pb.ts';
 import type { GetOrderResponse } from '../../gen/hub/order/v1/order_service_pb.ts';
 import type { InspectChargeSessionResponse } from '../../gen/hub/payment/v1/payment_service_pb.ts';
 
-export type SessionHistory = Omit<InspectChargeSessionResponse, '$typeName'> & {
+export type SessionWithOrder = Omit<InspectChargeSessionResponse, '$typeName'> & {
   /** Undefined for a session without one, and for a caller that may not see it. */
   readonly order?: Order | undefined;
 };
@@ -13,7 +13,7 @@ export type SessionHistory = Omit<InspectChargeSessionResponse, '$typeName'> & {
 export async function withOrder(
   inspected: InspectChargeSessionResponse,
   getOrder: (request: { readonly order: string }) => Promise<GetOrderResponse>,
-): Promise<SessionHistory> {
+): Promise<SessionWithOrder> {
   const { session } = inspected;
   if (session?.purchase === undefined) return inspected;
   try {

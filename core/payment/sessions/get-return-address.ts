@@ -1,7 +1,7 @@
 // GetReturnAddress: where the browser of a customer goes after the checkout.
 import type { Database } from '../../storage/database.ts';
+import { withSessionId } from './check-return-url.ts';
 import { findSession } from './list-sessions.ts';
-import { withSessionId } from './return-url.ts';
 
 /** The function rejects with HubError `session_unknown`. */
 export function createGetReturnAddress(db: Database) {

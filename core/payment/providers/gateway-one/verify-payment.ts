@@ -1,4 +1,4 @@
-// Verifies payments at gateway_one: compares transaction, amount and currency of its answers with the session.
+// Verifies payments at gateway_one: compares transaction, amount and currency with the session.
 import { formatMoney, type Money, MoneyError, parseMoney, sameMoney } from '../../money.ts';
 import {
   type ExpectedPayment,

@@ -1,5 +1,5 @@
-// Verifies payments at gateway_two: executes what the customer authorized, and compares payment, invoice, amount
-// and currency of the answers with the session.
+// Verifies payments at gateway_two: executes what the customer authorized, and compares payment, invoice,
+// amount and currency with the session.
 import { formatMoney, sameMoney } from '../../money.ts';
 import {
   type ExpectedPayment,

@@ -1,4 +1,4 @@
-// Verifies payments at Stripe: compares transaction, amount and currency of a checkout session with the session.
+// Verifies payments at Stripe: compares the transaction, amount and currency of a checkout session.
 import type Stripe from 'stripe';
 import { DAY_MS, HOUR_MS } from '../../../clock.ts';
 import { formatMoney, type Money, sameMoney } from '../../money.ts';

@@ -1,14 +1,13 @@
 // Formats CSV records (RFC 4180) that spreadsheets do not evaluate as formulas.
 
 import type { Lines } from './export-to-file.ts';
+import type { PlainMember } from './table.ts';
 
 /** The cells of an item, by the names of the header. */
 export type CsvColumns<T> = Readonly<Record<string, (item: T) => string>>;
 
-type PlainMember<T> = { [K in keyof T]-?: T[K] extends string | number | undefined ? K : never }[keyof T];
-
 /** A column for each of these members; a missing one is empty. */
-export function csv<T>(...names: readonly (PlainMember<T> & string)[]): CsvColumns<T> {
+export function csv<T>(...names: readonly PlainMember<T>[]): CsvColumns<T> {
   return Object.fromEntries(names.map((name) => [name, (item: T) => String(item[name] ?? '')]));
 }
 

@@ -1,4 +1,6 @@
 // Formats aligned columns without borders, page by page.
+import { shortTime } from '../views/cells.ts';
+import { TIME, type TypedSchema } from '../views/schema.ts';
 import { printable } from './printable.ts';
 import { textWidth } from './text-width.ts';
 
@@ -9,6 +11,36 @@ export type Column<T> = {
   /** Whether to align to the right, as for numbers. */
   readonly right?: boolean;
 };
+
+/** The members that need no text of their own. */
+export type PlainMember<T> = {
+  [K in keyof T]-?: T[K] extends string | number | undefined ? K : never;
+}[keyof T] &
+  string;
+
+/**
+ * A column for each of these members. Its title is the name in words: `Seat` for `seatId`, `Last seen` for `lastSeenAt`.
+ * Times are shown in seconds, and numbers are aligned to the right.
+ */
+export function columnsOf<T>(
+  { properties = {} }: TypedSchema<T>,
+  ...members: readonly PlainMember<T>[]
+): readonly Column<T>[] {
+  return members.map((member) => {
+    const { type, pattern } = properties[member] ?? {};
+    const text = (value: unknown) => (pattern === TIME ? shortTime(value as string | undefined) : value);
+    return {
+      title: titleOf(member),
+      cell: (item) => text(item[member]) as string | number | undefined, // it is a plain member
+      right: type === 'integer' || type === 'number',
+    };
+  });
+}
+
+function titleOf(member: string): string {
+  const words = member.replace(/(?<=.)(Id|At)$/, '').replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
 
 /** The columns with these titles, in their order. @throws Error if there is none with a title */
 export function pick<T>(columns: readonly Column<T>[], ...titles: readonly string[]): readonly Column<T>[] {

@@ -6,7 +6,7 @@ import { licensePages } from '../../connect/license-pages.ts';
 import { CliError, EXIT, usageError } from '../../errors/failure.ts';
 import { changeEach, findAll } from '../../interrupt/change-each.ts';
 import type { Output } from '../../output/output.ts';
-import type { Column } from '../../output/table.ts';
+import { type Column, columnsOf } from '../../output/table.ts';
 import { addFilter, type FilterOptions, readFilter } from '../../parse/license-filter.ts';
 import { yesOption } from '../../parse/shared-options.ts';
 import { LICENSE, LICENSE_COLUMNS, type LicenseView } from '../../views/licensing/license.ts';
@@ -121,17 +121,11 @@ async function printResult(out: Output, result: json.ValueOf<typeof CHANGED_LICE
 }
 
 const RESULT_FIELDS: readonly Column<json.ValueOf<typeof CHANGED_LICENSES>>[] = [
-  { title: 'Matched', cell: (item) => item.matched },
-  { title: 'Changed', cell: (item) => item.changed },
-  { title: 'Unchanged', cell: (item) => item.unchanged },
+  ...columnsOf(CHANGED_LICENSES, 'matched', 'changed', 'unchanged'),
   { title: 'Failed', cell: (item) => item.failed.length },
 ];
 
-const FAILED_COLUMNS: readonly Column<FailedChange>[] = [
-  { title: 'LICENSE', cell: (item) => item.licenseId },
-  { title: 'CODE', cell: (item) => item.code },
-  { title: 'MESSAGE', cell: (item) => item.message },
-];
+const FAILED_COLUMNS = columnsOf(FAILED_CHANGE, 'licenseId', 'code', 'message');
 
 /** ` (the first: lic_… of Ada Lovelace)` */
 function sample([first]: readonly LicenseView[]): string {

@@ -7,7 +7,7 @@ import { addVerb } from '../../command-help.ts';
 import { CliError, EXIT, usageError } from '../../errors/failure.ts';
 import { changeEach, findAll } from '../../interrupt/change-each.ts';
 import type { Output } from '../../output/output.ts';
-import type { Column } from '../../output/table.ts';
+import { type Column, columnsOf } from '../../output/table.ts';
 import { yesOption } from '../../parse/shared-options.ts';
 import { ORDER, ORDER_COLUMNS, type OrderView, orderView } from '../../views/orders/order.ts';
 import * as json from '../../views/schema.ts';
@@ -129,8 +129,7 @@ async function printResult(out: Output, result: json.ValueOf<typeof RETRIED_ORDE
 }
 
 const RESULT_FIELDS: readonly Column<json.ValueOf<typeof RETRIED_ORDERS>>[] = [
-  { title: 'Matched', cell: (item) => item.matched },
-  { title: 'Fulfilled', cell: (item) => item.fulfilled },
+  ...columnsOf(RETRIED_ORDERS, 'matched', 'fulfilled'),
   { title: 'Not fulfilled', cell: (item) => item.unfulfilled.length },
 ];
 

@@ -1,7 +1,7 @@
 // JSON schema and columns of deliveries.
 import type { Delivery } from '../../../gen/hub/event/v1/event_pb.ts';
 import { DELIVERY_STATES } from '../../../lib/presentation/enum-names.ts';
-import type { Column } from '../../output/table.ts';
+import { type Column, columnsOf } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 
@@ -26,18 +26,16 @@ export function deliveryView(delivery: Delivery | undefined): DeliveryView {
 }
 
 const OUTCOME: readonly Column<DeliveryView>[] = [
-  { title: 'STATE', cell: (item) => item.state },
-  { title: 'ATTEMPTS', cell: (item) => item.attempts, right: true },
-  { title: 'LAST', cell: (item) => shortTime(item.lastAttemptAt) },
-  { title: 'NEXT', cell: (item) => shortTime(item.nextAttemptAt) },
-  { title: 'STATUS', cell: (item) => item.responseStatus, right: true },
+  ...columnsOf(DELIVERY, 'state', 'attempts'),
+  { title: 'Last', cell: (item) => shortTime(item.lastAttemptAt) },
+  { title: 'Next', cell: (item) => shortTime(item.nextAttemptAt) },
+  { title: 'Status', cell: (item) => item.responseStatus, right: true },
   { title: 'MS', cell: (item) => item.durationMs, right: true },
-  { title: 'PROBLEM', cell: (item) => item.problem },
+  { title: 'Problem', cell: (item) => item.problem },
 ];
 
 export const DELIVERIES_TO_ENDPOINT_COLUMNS: readonly Column<DeliveryView>[] = [
-  { title: 'EVENT', cell: (item) => item.eventId },
-  { title: 'TYPE', cell: (item) => item.type },
+  ...columnsOf(DELIVERY, 'eventId', 'type'),
   ...OUTCOME,
 ];
 
@@ -47,10 +45,7 @@ export const DELIVERIES_OF_EVENT_COLUMNS: readonly Column<DeliveryView>[] = [
 ];
 
 export const DELIVERY_FIELDS: readonly Column<DeliveryView>[] = [
-  { title: 'Event', cell: (item) => item.eventId },
-  { title: 'Type', cell: (item) => item.type },
-  { title: 'Endpoint', cell: (item) => item.endpointId },
-  { title: 'State', cell: (item) => item.state },
+  ...columnsOf(DELIVERY, 'eventId', 'type', 'endpointId', 'state'),
   { title: 'Status', cell: (item) => item.responseStatus },
   { title: 'Problem', cell: (item) => item.problem },
   { title: 'Took', cell: ({ durationMs }) => (durationMs === undefined ? undefined : `${durationMs} ms`) },

@@ -1,6 +1,6 @@
 // JSON schemas and columns of endpoints.
 import type { Endpoint } from '../../../gen/hub/event/v1/event_pb.ts';
-import { type Column, pick } from '../../output/table.ts';
+import { type Column, columnsOf, pick } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import { scopeText } from '../operations/token.ts';
 import * as json from '../schema.ts';
@@ -55,8 +55,7 @@ export function endpointWithSecretView(
 }
 
 export const ENDPOINT_FIELDS: readonly Column<EndpointView>[] = [
-  { title: 'Endpoint', cell: (item) => item.endpointId },
-  { title: 'URL', cell: (item) => item.url },
+  ...columnsOf(ENDPOINT, 'endpointId', 'url'),
   { title: 'Events', cell: (item) => item.events.join(' ') },
   { title: 'Scope', cell: scopeText },
   { title: 'License keys', cell: (item) => (item.includeKeys ? 'in license.issued' : 'never') },

@@ -1,8 +1,7 @@
 // JSON schemas, columns and CSV of events.
 import type { Event } from '../../../gen/hub/event/v1/event_pb.ts';
 import { csv } from '../../output/csv.ts';
-import { type Column, pick } from '../../output/table.ts';
-import { shortTime } from '../cells.ts';
+import { columnsOf } from '../../output/table.ts';
 import * as json from '../schema.ts';
 import { DELIVERY } from './delivery.ts';
 
@@ -50,25 +49,8 @@ const EVENT_WITH_DATA = json.object('EventWithData', { ...EVENT.properties, data
 export const eventWithDataView = (event: Event | undefined): json.ValueOf<typeof EVENT_WITH_DATA> =>
   json.viewOf(EVENT_WITH_DATA, event);
 
-export const EVENT_FIELDS: readonly Column<EventView>[] = [
-  { title: 'Event', cell: (item) => item.eventId },
-  { title: 'Type', cell: (item) => item.type },
-  { title: 'Sequence', cell: (item) => item.sequence, right: true },
-  { title: 'Created', cell: (item) => shortTime(item.createdAt) },
-  { title: 'Object', cell: (item) => item.object },
-  { title: 'App', cell: (item) => item.app },
-  { title: 'Slot', cell: (item) => item.slot },
-];
+export const EVENT_FIELDS = columnsOf(EVENT, 'eventId', 'type', 'sequence', 'createdAt', 'object', 'app', 'slot');
 
-export const EVENT_COLUMNS = pick(
-  EVENT_FIELDS,
-  'Event',
-  'Sequence',
-  'Type',
-  'Created',
-  'Object',
-  'App',
-  'Slot',
-);
+export const EVENT_COLUMNS = columnsOf(EVENT, 'eventId', 'sequence', 'type', 'createdAt', 'object', 'app', 'slot');
 
 export const EVENT_CSV = csv<EventView>('eventId', 'type', 'createdAt', 'object', 'sequence', 'app', 'slot');

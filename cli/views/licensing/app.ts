@@ -1,7 +1,7 @@
 // JSON schema and columns of apps and their signing keys.
 import type { App } from '../../../gen/hub/license/v1/license_pb.ts';
 import { counted } from '../../../lib/presentation/counted.ts';
-import type { Column } from '../../output/table.ts';
+import { type Column, columnsOf } from '../../output/table.ts';
 import { seatsText, shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 
@@ -58,7 +58,6 @@ function days(count: number): string {
 }
 
 export const SIGNING_KEY_COLUMNS: readonly Column<json.ValueOf<typeof SIGNING_KEY>>[] = [
-  { title: 'SIGNING KEY', cell: (key) => key.kid },
-  { title: 'STATE', cell: (key) => key.state },
-  { title: 'CREATED', cell: (key) => shortTime(key.createdAt) },
+  { title: 'Signing key', cell: (key) => key.kid },
+  ...columnsOf(SIGNING_KEY, 'state', 'createdAt'),
 ];

@@ -1,7 +1,7 @@
 // JSON schema and columns of customers.
 import type { Customer } from '../../../gen/hub/customer/v1/customer_pb.ts';
-import { type Column, pick } from '../../output/table.ts';
-import { pairsText, shortTime } from '../cells.ts';
+import { type Column, columnsOf, pick } from '../../output/table.ts';
+import { pairsText } from '../cells.ts';
 import * as json from '../schema.ts';
 
 export const CUSTOMER = json.view('Customer', 'hub.customer.v1.Customer', {
@@ -28,8 +28,7 @@ export const CUSTOMER_FIELDS: readonly Column<CustomerView>[] = [
   { title: 'Email', cell: (item) => item.email },
   { title: 'Reference', cell: (item) => item.externalRef },
   { title: 'Metadata', cell: ({ metadata }) => metadataText(metadata) },
-  { title: 'Created', cell: (item) => shortTime(item.createdAt) },
-  { title: 'Erased', cell: (item) => shortTime(item.erasedAt) },
+  ...columnsOf(CUSTOMER, 'createdAt', 'erasedAt'),
 ];
 
 export const CUSTOMER_COLUMNS = pick(CUSTOMER_FIELDS, 'Customer', 'Name', 'Email', 'Reference', 'Created');

@@ -1,5 +1,5 @@
 // JSON schema and columns of the demo license.
-import type { Column } from '../../output/table.ts';
+import { columnsOf } from '../../output/table.ts';
 import * as json from '../schema.ts';
 
 export const DEMO_LICENSE = json.object('DemoLicense', {
@@ -10,9 +10,4 @@ export const DEMO_LICENSE = json.object('DemoLicense', {
 });
 export type DemoLicense = json.ValueOf<typeof DEMO_LICENSE>;
 
-export const DEMO_LICENSE_FIELDS: readonly Column<DemoLicense>[] = [
-  { title: 'License key', cell: (item) => item.licenseKey },
-  { title: 'License', cell: (item) => item.licenseId },
-  { title: 'App', cell: (item) => item.app },
-  { title: 'Seats', cell: (item) => item.seats },
-];
+export const DEMO_LICENSE_FIELDS = columnsOf(DEMO_LICENSE, 'licenseKey', 'licenseId', 'app', 'seats');

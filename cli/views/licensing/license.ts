@@ -5,7 +5,7 @@ import { periodText } from '../../../lib/presentation/calendar.ts';
 import { LICENSE_STATES } from '../../../lib/presentation/enum-names.ts';
 import { requireField } from '../../connect/require-field.ts';
 import { type CsvColumns, csv } from '../../output/csv.ts';
-import { type Column, pick } from '../../output/table.ts';
+import { type Column, columnsOf, pick } from '../../output/table.ts';
 import { limitsText, pairsText, seatsText, shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 
@@ -71,10 +71,7 @@ export const LICENSE_KEY = json.object('LicenseKey', {
   licenseKey: json.text('its key'),
 });
 
-export const LICENSE_KEY_FIELDS: readonly Column<json.ValueOf<typeof LICENSE_KEY>>[] = [
-  { title: 'License key', cell: (item) => item.licenseKey },
-  { title: 'License', cell: (item) => item.licenseId },
-];
+export const LICENSE_KEY_FIELDS = columnsOf(LICENSE_KEY, 'licenseKey', 'licenseId');
 
 export function licenseView(license: License | undefined): LicenseView {
   const { limit: seats, used: seatsUsed } = requireField(license?.seats, 'seats');
@@ -87,8 +84,7 @@ export function issuedView(issued: Pick<IssuedLicense, 'license' | 'licenseKey'>
 }
 
 export const LICENSE_FIELDS: readonly Column<LicenseView>[] = [
-  { title: 'License', cell: (item) => item.licenseId },
-  { title: 'App', cell: (item) => item.app },
+  ...columnsOf(LICENSE, 'licenseId', 'app'),
   { title: 'Key ends with', cell: (item) => item.keyHint },
   { title: 'State', cell: (item) => item.state },
   { title: 'Seats', cell: (item) => `${seatsText(item.seats)}, ${item.seatsUsed} in use` },
@@ -98,8 +94,7 @@ export const LICENSE_FIELDS: readonly Column<LicenseView>[] = [
   { title: 'Customer', cell: (item) => item.customer },
   { title: 'Customer id', cell: (item) => item.customerId },
   { title: 'Expires', cell: expiry },
-  { title: 'Grace ends', cell: (item) => shortTime(item.graceEndsAt) },
-  { title: 'Lease days', cell: (item) => item.leaseDays },
+  ...columnsOf(LICENSE, 'graceEndsAt', 'leaseDays'),
   { title: 'Metadata', cell: (item) => pairsText(item.metadata) || undefined },
   { title: 'Signed', cell: (item) => item.signedMetadata.join(' ') || undefined },
   { title: 'Terms version', cell: (item) => item.termsVersion },
@@ -143,9 +138,8 @@ function expiry({ expiresAt, validFor }: LicenseView): string {
 }
 
 export const ISSUED_COLUMNS: readonly Column<IssuedView>[] = [
-  { title: 'LICENSE KEY', cell: (item) => item.licenseKey },
-  { title: 'LICENSE', cell: (item) => item.licenseId },
-  { title: 'SEATS', cell: (item) => seatsText(item.seats), right: true },
+  ...columnsOf(ISSUED_LICENSE, 'licenseKey', 'licenseId'),
+  { title: 'Seats', cell: (item) => seatsText(item.seats), right: true },
 ];
 
 export const ISSUED_FIELDS: readonly Column<IssuedView>[] = [

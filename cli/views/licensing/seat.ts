@@ -1,7 +1,6 @@
 // JSON schema and columns of seats.
 import type { Seat } from '../../../gen/hub/license/v1/license_pb.ts';
-import { type Column, pick } from '../../output/table.ts';
-import { shortTime } from '../cells.ts';
+import { type Column, columnsOf, pick } from '../../output/table.ts';
 import * as json from '../schema.ts';
 
 export const SEAT = json.view('Seat', 'hub.license.v1.Seat', {
@@ -21,15 +20,11 @@ export const seatView = (seat: Seat | undefined): SeatView =>
   json.viewOf(SEAT, seat, { state: seat?.releasedAt ? 'released' : 'active' });
 
 export const SEAT_FIELDS: readonly Column<SeatView>[] = [
-  { title: 'Seat', cell: (seat) => seat.seatId },
-  { title: 'License', cell: (seat) => seat.licenseId },
-  { title: 'State', cell: (seat) => seat.state },
+  ...columnsOf(SEAT, 'seatId', 'licenseId', 'state'),
   { title: 'Machine', cell: (seat) => seat.machineLabel },
   { title: 'Fingerprint', cell: (seat) => seat.machineFingerprint },
   { title: 'Version', cell: (seat) => seat.appVersion },
-  { title: 'Activated', cell: (seat) => shortTime(seat.activatedAt) },
-  { title: 'Last seen', cell: (seat) => shortTime(seat.lastSeenAt) },
-  { title: 'Released', cell: (seat) => shortTime(seat.releasedAt) },
+  ...columnsOf(SEAT, 'activatedAt', 'lastSeenAt', 'releasedAt'),
 ];
 
 export const SEAT_COLUMNS: readonly Column<SeatView>[] = pick(

@@ -5,8 +5,7 @@ import type {
   VerifyAuditLogResponse,
 } from '../../../gen/hub/access/v1/audit_service_pb.ts';
 import { ACTOR_KINDS, nameOf } from '../../../lib/presentation/enum-names.ts';
-import type { Column } from '../../output/table.ts';
-import { shortTime } from '../cells.ts';
+import { type Column, columnsOf } from '../../output/table.ts';
 import * as json from '../schema.ts';
 
 export type ActorKindName = keyof typeof ACTOR_KINDS;
@@ -73,8 +72,7 @@ export const auditChainView = (reply: VerifyAuditLogResponse): AuditChainView =>
 
 export const AUDIT_CHAIN_FIELDS: readonly Column<AuditChainView>[] = [
   { title: 'Chain', cell: (item) => (item.ok ? 'holds' : 'is broken') },
-  { title: 'Entries', cell: (item) => item.entries },
-  { title: 'Head', cell: (item) => item.head },
+  ...columnsOf(AUDIT_CHAIN, 'entries', 'head'),
   { title: 'Begins after link', cell: (item) => item.beginsAfter },
   {
     title: 'Without a link',
@@ -101,15 +99,13 @@ export const linkedEntryView = ({ entry, ...link }: LinkedAuditEntry): LinkedEnt
   json.viewOf(LINKED_AUDIT_ENTRY, link, auditEntryView(entry));
 
 export const AUDIT_COLUMNS: readonly Column<AuditEntryView>[] = [
-  { title: 'ENTRY', cell: (entry) => entry.auditEntryId },
-  { title: 'AT', cell: (entry) => shortTime(entry.at) },
-  { title: 'ACTOR', cell: (entry) => entry.actor },
-  { title: 'KIND', cell: (entry) => entry.actorKind },
-  { title: 'TOKEN', cell: (entry) => entry.actorTokenId },
-  { title: 'ACTION', cell: (entry) => entry.action },
-  { title: 'SUBJECT', cell: (entry) => entry.subject },
-  { title: 'BEFORE', cell: (entry) => factsText(entry.before) },
-  { title: 'AFTER', cell: (entry) => factsText(entry.after) },
+  { title: 'Entry', cell: (entry) => entry.auditEntryId },
+  ...columnsOf(AUDIT_ENTRY, 'at', 'actor'),
+  { title: 'Kind', cell: (entry) => entry.actorKind },
+  { title: 'Token', cell: (entry) => entry.actorTokenId },
+  ...columnsOf(AUDIT_ENTRY, 'action', 'subject'),
+  { title: 'Before', cell: (entry) => factsText(entry.before) },
+  { title: 'After', cell: (entry) => factsText(entry.after) },
 ];
 
 /** Formats details as `state=revoked reason="not paid"`; empty without details. */

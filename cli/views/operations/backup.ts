@@ -1,5 +1,5 @@
 // JSON schemas and columns of backups.
-import type { Column } from '../../output/table.ts';
+import { type Column, columnsOf } from '../../output/table.ts';
 import * as json from '../schema.ts';
 
 export const BACKUP = json.object('Backup', {
@@ -30,8 +30,7 @@ export const BACKUP_FACTS_FIELDS: readonly Column<BackupFacts>[] = [
   { title: 'Hub', cell: (item) => item.hubVersion },
   { title: 'PostgreSQL', cell: (item) => item.postgresVersion },
   { title: 'Master key ids', cell: (item) => item.masterKeyIds.join(', ') },
-  { title: 'Tables', cell: (item) => item.tables },
-  { title: 'Rows', cell: (item) => item.rows },
+  ...columnsOf(BACKUP_FACTS, 'tables', 'rows'),
 ];
 
 export const RESTORED = json.object('Restored', {

@@ -2,7 +2,7 @@
 import type { GetCallerResponse } from '../../../gen/hub/access/v1/access_service_pb.ts';
 import { ROLES } from '../../../lib/presentation/enum-names.ts';
 import type { Target } from '../../connect/choose-hub.ts';
-import type { Column } from '../../output/table.ts';
+import { type Column, columnsOf } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 import { scopeText } from './token.ts';
@@ -24,12 +24,10 @@ export const callerView = (caller: GetCallerResponse, { server, context }: Targe
   json.viewOf(CALLER, caller, { server, context });
 
 export const CALLER_FIELDS: readonly Column<CallerView>[] = [
-  { title: 'Context', cell: (item) => item.context },
-  { title: 'Server', cell: (item) => item.server },
+  ...columnsOf(CALLER, 'context', 'server'),
   { title: 'Hub', cell: (item) => item.hubVersion },
   { title: 'Its time', cell: (item) => shortTime(item.hubTime) },
   { title: 'Token id', cell: (item) => item.tokenId },
-  { title: 'Name', cell: (item) => item.name },
-  { title: 'Role', cell: (item) => item.role },
+  ...columnsOf(CALLER, 'name', 'role'),
   { title: 'Scope', cell: scopeText },
 ];

@@ -1,5 +1,5 @@
 // JSON schema and columns of doctor's check results.
-import type { Column } from '../../output/table.ts';
+import { type Column, columnsOf } from '../../output/table.ts';
 import * as json from '../schema.ts';
 
 export const CHECK_RESULT = json.object('CheckResult', {
@@ -11,10 +11,9 @@ export const CHECK_RESULT = json.object('CheckResult', {
 export type CheckResult = json.ValueOf<typeof CHECK_RESULT>;
 
 export const CHECK_RESULT_COLUMNS: readonly Column<CheckResult>[] = [
-  { title: 'CHECK', cell: (item) => item.check },
-  { title: 'STATE', cell: (item) => item.state },
+  ...columnsOf(CHECK_RESULT, 'check', 'state'),
   {
-    title: 'DETAIL',
+    title: 'Detail',
     cell: ({ detail, remedy }) =>
       remedy ? `${detail.replace(/[.]$/, '')}. Remedy: ${remedy.replace(/[.]$/, '')}.` : detail,
   },

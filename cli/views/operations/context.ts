@@ -1,6 +1,6 @@
 // JSON schema and columns of contexts.
 import type { StoredContext } from '../../connect/stored-contexts.ts';
-import type { Column } from '../../output/table.ts';
+import { type Column, pick } from '../../output/table.ts';
 import { omitUndefined } from '../../parse/omit-undefined.ts';
 import * as json from '../schema.ts';
 
@@ -24,13 +24,6 @@ export function contextView(name: string, current: boolean, context: StoredConte
   return { name, current, server, authentication, ...known };
 }
 
-export const CONTEXT_COLUMNS: readonly Column<ContextView>[] = [
-  { title: '', cell: (item) => (item.current ? '*' : ' ') },
-  { title: 'CONTEXT', cell: (item) => item.name },
-  { title: 'SERVER', cell: (item) => item.server },
-  { title: 'SHOWS', cell: shown },
-];
-
 export const CONTEXT_FIELDS: readonly Column<ContextView>[] = [
   { title: 'Context', cell: (item) => item.name },
   { title: 'In use', cell: (item) => (item.current ? 'yes' : 'no') },
@@ -39,6 +32,11 @@ export const CONTEXT_FIELDS: readonly Column<ContextView>[] = [
   { title: 'CA', cell: (item) => item.ca },
   { title: 'Certificate', cell: (item) => item.clientCert },
   { title: 'Its key', cell: (item) => item.clientKey },
+];
+
+export const CONTEXT_COLUMNS: readonly Column<ContextView>[] = [
+  { title: '', cell: (item) => (item.current ? '*' : ' ') },
+  ...pick(CONTEXT_FIELDS, 'Context', 'Server', 'Shows'),
 ];
 
 function shown({ authentication, tokenId }: ContextView): string {

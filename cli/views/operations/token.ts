@@ -1,7 +1,7 @@
 // JSON schemas and columns of service tokens.
 import type { ServiceToken } from '../../../gen/hub/access/v1/token_service_pb.ts';
 import { ROLES } from '../../../lib/presentation/enum-names.ts';
-import { type Column, pick } from '../../output/table.ts';
+import { type Column, columnsOf, pick } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 
@@ -39,14 +39,12 @@ export function createdTokenView(serviceToken: ServiceToken | undefined, token: 
 
 export const TOKEN_FIELDS: readonly Column<TokenView>[] = [
   { title: 'Token id', cell: (item) => item.tokenId },
-  { title: 'Name', cell: (item) => item.name },
-  { title: 'Role', cell: (item) => item.role },
+  ...columnsOf(TOKEN, 'name', 'role'),
   { title: 'Scope', cell: scopeText },
   { title: 'Certificate', cell: (item) => item.certificateSubject },
   { title: 'Created', cell: (item) => shortTime(item.createdAt) },
   { title: 'Expires', cell: (item) => shortTime(item.expiresAt) ?? 'never' },
-  { title: 'Revoked', cell: (item) => shortTime(item.revokedAt) },
-  { title: 'Last used', cell: (item) => shortTime(item.lastUsedAt) },
+  ...columnsOf(TOKEN, 'revokedAt', 'lastUsedAt'),
 ];
 
 export const TOKEN_COLUMNS: readonly Column<TokenView>[] = [

@@ -3,7 +3,7 @@ import type { Mail, MailTemplate } from '../../../gen/hub/mail/v1/mail_pb.ts';
 import type { SendTestMailResponse } from '../../../gen/hub/mail/v1/mail_service_pb.ts';
 import { MAIL_KINDS, MAIL_STATES } from '../../../lib/presentation/enum-names.ts';
 import { type CsvColumns, csv } from '../../output/csv.ts';
-import { type Column, pick } from '../../output/table.ts';
+import { type Column, columnsOf, pick } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 
@@ -28,18 +28,8 @@ export type MailView = json.ValueOf<typeof MAIL>;
 export const mailView = (mail: Mail | undefined): MailView => json.viewOf(MAIL, mail);
 
 export const MAIL_FIELDS: readonly Column<MailView>[] = [
-  { title: 'Mail', cell: (item) => item.mailId },
-  { title: 'State', cell: (item) => item.state },
-  { title: 'Kind', cell: (item) => item.kind },
-  { title: 'App', cell: (item) => item.app },
-  { title: 'Order', cell: (item) => item.orderId },
-  { title: 'Language', cell: (item) => item.language },
-  { title: 'Created', cell: (item) => shortTime(item.createdAt) },
-  { title: 'Sent', cell: (item) => shortTime(item.sentAt) },
-  { title: 'Attempts', cell: (item) => item.attempts, right: true },
-  { title: 'Last attempt', cell: (item) => shortTime(item.lastAttemptAt) },
-  { title: 'Next attempt', cell: (item) => shortTime(item.nextAttemptAt) },
-  { title: 'Problem', cell: (item) => item.problem },
+  ...columnsOf(MAIL, 'mailId', 'state', 'kind', 'app', 'orderId', 'language', 'createdAt', 'sentAt'),
+  ...columnsOf(MAIL, 'attempts', 'lastAttemptAt', 'nextAttemptAt', 'problem'),
   { title: 'Answer', cell: (item) => item.smtpResponse },
   { title: 'Message-ID', cell: (item) => item.messageId },
 ];
@@ -84,17 +74,12 @@ export const templateView = (template: MailTemplate | undefined): json.ValueOf<t
   json.viewOf(TEMPLATE, template);
 
 export const TEMPLATE_COLUMNS: readonly Column<TemplateSummaryView>[] = [
-  { title: 'KIND', cell: (item) => item.kind },
-  { title: 'LANGUAGE', cell: (item) => item.language },
-  { title: 'SUBJECT', cell: (item) => item.subject },
-  { title: 'SET', cell: (item) => shortTime(item.updatedAt) },
+  ...columnsOf(TEMPLATE_SUMMARY, 'kind', 'language', 'subject'),
+  { title: 'Set', cell: (item) => shortTime(item.updatedAt) },
 ];
 
 export const TEMPLATE_FIELDS: readonly Column<TemplateSummaryView>[] = [
-  { title: 'App', cell: (item) => item.app },
-  { title: 'Kind', cell: (item) => item.kind },
-  { title: 'Language', cell: (item) => item.language },
-  { title: 'Subject', cell: (item) => item.subject },
+  ...columnsOf(TEMPLATE_SUMMARY, 'app', 'kind', 'language', 'subject'),
   { title: 'Set', cell: (item) => (item.builtIn ? 'built in' : shortTime(item.updatedAt)) },
 ];
 

@@ -3,7 +3,7 @@ import type { Offer, OfferTerms } from '../../../gen/hub/order/v1/order_pb.ts';
 import { REFUND_POLICIES } from '../../../lib/presentation/enum-names.ts';
 import { type GrantSummary, grantText, summarizeGrant } from '../../../lib/presentation/order-text.ts';
 import { requireField } from '../../connect/require-field.ts';
-import type { Column } from '../../output/table.ts';
+import { type Column, columnsOf, pick } from '../../output/table.ts';
 import { limitNumbers, limitsText, pairsText, shortTime } from '../cells.ts';
 import { PERIOD } from '../licensing/license.ts';
 import { MONEY, moneyText } from '../payments/money.ts';
@@ -94,17 +94,6 @@ function grantView(grant: OfferTerms['grant']): GrantView {
   };
 }
 
-export const OFFER_COLUMNS: readonly Column<OfferView>[] = [
-  { title: 'OFFER', cell: offerText },
-  { title: 'NAME', cell: (item) => item.name },
-  { title: 'PRICE', cell: pricesText },
-  { title: 'GRANTS', cell: grantOf },
-  { title: 'ON REFUND', cell: (item) => item.onRefund },
-  { title: 'VERSION', cell: (item) => item.version, right: true },
-  { title: 'PAGE', cell: (item) => item.pageSlot },
-  { title: 'STATE', cell: stateText },
-];
-
 export const OFFER_FIELDS: readonly Column<OfferView>[] = [
   { title: 'Offer', cell: offerText },
   { title: 'Id', cell: (item) => item.offerId },
@@ -115,8 +104,7 @@ export const OFFER_FIELDS: readonly Column<OfferView>[] = [
   { title: 'Profile', cell: (item) => item.limitProfile },
   { title: 'Limits', cell: (item) => item.limits && limitsText(item.limits) },
   { title: 'Features', cell: (item) => item.features?.join(' ') },
-  { title: 'Grace days', cell: (item) => item.graceDays },
-  { title: 'Lease days', cell: (item) => item.leaseDays },
+  ...columnsOf(OFFER, 'graceDays', 'leaseDays'),
   { title: 'Metadata', cell: (item) => item.metadata && pairsText(item.metadata) },
   { title: 'Signed', cell: (item) => item.signedMetadata?.join(' ') },
   { title: 'Page', cell: (item) => item.pageSlot && `sold through ${item.pageSlot}` },
@@ -127,8 +115,14 @@ export const OFFER_FIELDS: readonly Column<OfferView>[] = [
     cell: (item) => item.catalogPrices.map(({ gateway, price }) => `${gateway} ${price}`).join(', '),
   },
   { title: 'Version', cell: (item) => `${item.version}, since ${shortTime(item.versionCreatedAt)}` },
-  { title: 'Created', cell: (item) => shortTime(item.createdAt) },
-  { title: 'Archived', cell: (item) => shortTime(item.archivedAt) },
+  ...columnsOf(OFFER, 'createdAt', 'archivedAt'),
+];
+
+export const OFFER_COLUMNS: readonly Column<OfferView>[] = [
+  ...pick(OFFER_FIELDS, 'Offer', 'Name', 'Price', 'Grants'),
+  ...columnsOf(OFFER, 'onRefund', 'version'),
+  { title: 'Page', cell: (item) => item.pageSlot },
+  ...pick(OFFER_FIELDS, 'State'),
 ];
 
 /** `demo/pro` */

@@ -3,7 +3,7 @@ import type { Order } from '../../../gen/hub/order/v1/order_pb.ts';
 import { ORDER_STATES, TAKEN_BACK } from '../../../lib/presentation/enum-names.ts';
 import { grantedText, soldText, takenText } from '../../../lib/presentation/order-text.ts';
 import { type CsvColumns, csv } from '../../output/csv.ts';
-import { type Column, pick } from '../../output/table.ts';
+import { type Column, columnsOf, pick } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import { MONEY, moneyText, moneyView } from '../payments/money.ts';
 import * as json from '../schema.ts';
@@ -42,22 +42,19 @@ export const orderView = (order: Order | undefined): OrderView =>
   json.viewOf(ORDER, order, moneyView(order?.amount));
 
 export const ORDER_FIELDS: readonly Column<OrderView>[] = [
-  { title: 'Order', cell: (item) => item.orderId },
-  { title: 'State', cell: (item) => item.state },
+  ...columnsOf(ORDER, 'orderId', 'state'),
   { title: 'Why', cell: (item) => item.reason },
   { title: 'Sold', cell: soldText },
   { title: 'Amount', cell: moneyText, right: true },
   { title: 'Customer', cell: (item) => item.customerId },
   { title: 'Session', cell: (item) => `${item.sessionId} through ${item.slot}` },
   { title: 'Paid', cell: (item) => shortTime(item.createdAt) },
-  { title: 'Fulfilled', cell: (item) => shortTime(item.fulfilledAt) },
-  { title: 'Refunded', cell: (item) => shortTime(item.refundedAt) },
+  ...columnsOf(ORDER, 'fulfilledAt', 'refundedAt'),
 ];
 
 export const ORDER_COLUMNS: readonly Column<OrderView>[] = [
   ...pick(ORDER_FIELDS, 'Order', 'State'),
-  { title: 'Offer', cell: (item) => item.offer },
-  { title: 'Quantity', cell: (item) => item.quantity, right: true },
+  ...columnsOf(ORDER, 'offer', 'quantity'),
   ...pick(ORDER_FIELDS, 'Amount'),
   { title: 'Slot', cell: (item) => item.slot },
   ...pick(ORDER_FIELDS, 'Paid'),

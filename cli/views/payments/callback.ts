@@ -2,7 +2,7 @@
 import type { Callback, Verification } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { CALLBACK_STATES, CHARGE_STATUSES } from '../../../lib/presentation/enum-names.ts';
 import { outcomeText } from '../../../lib/presentation/session-timeline.ts';
-import { type Column, pick } from '../../output/table.ts';
+import { type Column, columnsOf, pick } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 
@@ -42,14 +42,10 @@ export const verificationView = (verification: Verification): VerificationView =
   json.viewOf(VERIFICATION, verification);
 
 export const CALLBACK_FIELDS: readonly Column<CallbackView>[] = [
-  { title: 'Callback', cell: (item) => item.callbackId },
-  { title: 'Gateway', cell: (item) => item.gateway },
-  { title: 'Session', cell: (item) => item.sessionId },
+  ...columnsOf(CALLBACK, 'callbackId', 'gateway', 'sessionId'),
   { title: 'State', cell: (item) => outcomeText(item.state, item.sessionStatus) },
   { title: 'Why', cell: (item) => item.reason },
-  { title: 'Attempts', cell: (item) => item.attempts },
-  { title: 'Received', cell: (item) => shortTime(item.receivedAt) },
-  { title: 'Finished', cell: (item) => shortTime(item.finishedAt) },
+  ...columnsOf(CALLBACK, 'attempts', 'receivedAt', 'finishedAt'),
   { title: 'Replayed', cell: (item) => item.replayedAt?.map(shortTime).join(', ') },
 ];
 

@@ -4,7 +4,7 @@ import { CHARGE_STATUSES } from '../../../lib/presentation/enum-names.ts';
 import { soldText } from '../../../lib/presentation/order-text.ts';
 import { riskText } from '../../../lib/presentation/risk.ts';
 import { unconfirmedText } from '../../../lib/presentation/session-timeline.ts';
-import { type Column, pick } from '../../output/table.ts';
+import { type Column, columnsOf, pick } from '../../output/table.ts';
 import { pairsText, shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 import { MONEY, moneyText, moneyView } from './money.ts';
@@ -78,16 +78,14 @@ export const CHARGE_SESSION_FIELDS: readonly Column<ChargeSessionView>[] = [
   { title: 'Slot', cell: (item) => `${item.slot} (${item.gateway})` },
   { title: 'Customer', cell: (item) => pairsText(item.customer) },
   { title: 'Metadata', cell: (item) => pairsText(item.metadata) },
-  { title: 'Merchant transaction', cell: (item) => item.merchantTransactionId },
-  { title: 'Provider payment', cell: (item) => item.providerPaymentId },
+  ...columnsOf(CHARGE_SESSION, 'merchantTransactionId', 'providerPaymentId'),
   { title: 'Provider transaction', cell: (item) => item.gatewayTransactionId },
   { title: 'Risk', cell: (item) => riskText(item.riskLevel, item.riskTitle) },
   { title: 'Held since', cell: (item) => shortTime(item.heldAt) },
   { title: 'Released', cell: (item) => shortTime(item.releasedAt) },
   { title: 'Checkout', cell: (item) => item.checkoutUrl },
   { title: 'Returns to', cell: (item) => item.returnUrl },
-  { title: 'Language', cell: (item) => item.language },
-  { title: 'Created', cell: (item) => shortTime(item.createdAt) },
+  ...columnsOf(CHARGE_SESSION, 'language', 'createdAt'),
   { title: 'Status since', cell: (item) => shortTime(item.statusChangedAt) },
 ];
 

@@ -1,6 +1,6 @@
 // JSON schema and columns of duplicate payments.
 import type { DuplicatePayment } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { type Column, pick } from '../../output/table.ts';
+import { type Column, columnsOf, pick } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 import { MONEY, moneyText, moneyView } from './money.ts';
@@ -29,8 +29,7 @@ export const DUPLICATE_PAYMENT_FIELDS: readonly Column<DuplicatePaymentView>[] =
   { title: 'Amount', cell: moneyText, right: true },
   { title: 'Slot', cell: (item) => `${item.slot} (${item.gateway})` },
   { title: 'Provider transaction', cell: (item) => item.gatewayTransactionId },
-  { title: 'Bank transaction', cell: (item) => item.bankTransactionId },
-  { title: 'Provider payment', cell: (item) => item.providerPaymentId },
+  ...columnsOf(DUPLICATE_PAYMENT, 'bankTransactionId', 'providerPaymentId'),
   { title: 'Found', cell: (item) => item.foundAt },
   { title: 'Resolved', cell: (item) => item.resolvedAt },
   { title: 'Resolution', cell: (item) => item.resolution },

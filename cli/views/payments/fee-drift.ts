@@ -1,7 +1,7 @@
 // JSON schemas and columns of the fees that providers took, and of the rules that fit them.
 import type { FeeDrift, FeeFit } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { requireField } from '../../connect/require-field.ts';
-import type { Column } from '../../output/table.ts';
+import { type Column, columnsOf } from '../../output/table.ts';
 import * as json from '../schema.ts';
 import { feeTerms, termsText } from './fee-rule.ts';
 import { MONEY, moneyMembers } from './money.ts';
@@ -25,15 +25,14 @@ export function feeDriftView(drift: FeeDrift): FeeDriftView {
 }
 
 export const FEE_DRIFT_COLUMNS: readonly Column<FeeDriftView>[] = [
-  { title: 'DAY', cell: ({ day }) => day },
-  { title: 'RULES', cell: ({ rules }) => rules.join(' + ') },
-  { title: 'CURRENCY', cell: ({ currency }) => currency },
-  { title: 'PAYMENTS', cell: ({ payments }) => payments, right: true },
-  { title: 'DIFFERING', cell: ({ differingPayments }) => differingPayments, right: true },
-  { title: 'PAID', cell: ({ paid }) => paid.amount, right: true },
-  { title: 'EXPECTED', cell: ({ expected }) => expected.amount, right: true },
-  { title: 'TAKEN', cell: ({ taken }) => taken.amount, right: true },
-  { title: 'DRIFT', cell: ({ drift }) => signed(drift), right: true },
+  { title: 'Day', cell: ({ day }) => day },
+  { title: 'Rules', cell: ({ rules }) => rules.join(' + ') },
+  ...columnsOf(FEE_DRIFT, 'currency', 'payments'),
+  { title: 'Differing', cell: ({ differingPayments }) => differingPayments, right: true },
+  { title: 'Paid', cell: ({ paid }) => paid.amount, right: true },
+  { title: 'Expected', cell: ({ expected }) => expected.amount, right: true },
+  { title: 'Taken', cell: ({ taken }) => taken.amount, right: true },
+  { title: 'Drift', cell: ({ drift }) => signed(drift), right: true },
 ];
 
 export const FEE_FIT = json.view(

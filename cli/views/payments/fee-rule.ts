@@ -4,7 +4,7 @@ import type { FeeRule } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { FEE_RULE_STATES } from '../../../lib/presentation/enum-names.ts';
 import { feeRuleScope, feeTermsText, percentText } from '../../../lib/presentation/fee-rule.ts';
 import { requireField } from '../../connect/require-field.ts';
-import type { Column } from '../../output/table.ts';
+import { type Column, columnsOf } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 import { MONEY, type MoneyView, moneyMembers, moneyText, moneyView } from './money.ts';
@@ -49,9 +49,7 @@ export function feeTerms({ currency, basisPoints, ...rule }: FeeRule) {
 
 /** For the list of rules and for one rule. */
 export const FEE_RULE_COLUMNS: readonly Column<FeeRuleView>[] = [
-  { title: 'Fee rule', cell: (rule) => rule.feeRuleId },
-  { title: 'Name', cell: (rule) => rule.name },
-  { title: 'Version', cell: (rule) => rule.version, right: true },
+  ...columnsOf(FEE_RULE, 'feeRuleId', 'name', 'version'),
   { title: 'For', cell: feeRuleScope },
   { title: 'Fee', cell: termsText },
   { title: 'State', cell: ({ state }) => state.replace('_', ' ') },
@@ -80,13 +78,12 @@ export function feeBacktestView(result: FeeBacktest): FeeBacktestView {
 }
 
 export const FEE_BACKTEST_COLUMNS: readonly Column<FeeBacktestView>[] = [
-  { title: 'CURRENCY', cell: (item) => item.currency },
-  { title: 'PAYMENTS', cell: (item) => item.payments, right: true },
-  { title: 'PAID', cell: (item) => item.paid.amount, right: true },
-  { title: 'CHARGED', cell: (item) => item.charged.amount, right: true },
-  { title: 'WOULD CHARGE', cell: (item) => item.wouldCharge.amount, right: true },
+  ...columnsOf(FEE_BACKTEST, 'currency', 'payments'),
+  { title: 'Paid', cell: (item) => item.paid.amount, right: true },
+  { title: 'Charged', cell: (item) => item.charged.amount, right: true },
+  { title: 'Would charge', cell: (item) => item.wouldCharge.amount, right: true },
   {
-    title: 'DIFFERENCE',
+    title: 'Difference',
     cell: ({ difference }) => `${difference.minorUnits < 0 ? '' : '+'}${difference.amount}`,
     right: true,
   },

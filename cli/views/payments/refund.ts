@@ -1,8 +1,7 @@
 // JSON schema and columns of refunds.
 import type { Refund } from '../../../gen/hub/payment/v1/refund_pb.ts';
 import { REFUND_KINDS, REFUND_ORIGINS, REFUND_STATES } from '../../../lib/presentation/enum-names.ts';
-import { type Column, pick } from '../../output/table.ts';
-import { shortTime } from '../cells.ts';
+import { type Column, columnsOf, pick } from '../../output/table.ts';
 import * as json from '../schema.ts';
 import { MONEY, moneyText, moneyView } from './money.ts';
 
@@ -40,11 +39,9 @@ export const REFUND_FIELDS: readonly Column<RefundView>[] = [
   { title: 'Reason', cell: (item) => item.reason },
   { title: 'Slot', cell: (item) => `${item.slot} (${item.gateway})` },
   { title: 'Provider refund', cell: (item) => item.gatewayRefundId },
-  { title: 'Created', cell: (item) => shortTime(item.createdAt) },
-  { title: 'Finished', cell: (item) => shortTime(item.finishedAt) },
+  ...columnsOf(REFUND, 'createdAt', 'finishedAt'),
   { title: 'Review', cell: (item) => item.reviewReason },
-  { title: 'Reviewed', cell: (item) => shortTime(item.reviewedAt) },
-  { title: 'Resolution', cell: (item) => item.resolution },
+  ...columnsOf(REFUND, 'reviewedAt', 'resolution'),
 ];
 
 export const REFUND_COLUMNS: readonly Column<RefundView>[] = [

@@ -1,6 +1,6 @@
 // JSON schemas and columns of payment slots.
 import type { Slot } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { type Column, pick } from '../../output/table.ts';
+import { type Column, columnsOf, pick } from '../../output/table.ts';
 import { pairsText, shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 
@@ -28,8 +28,7 @@ export const slotView = (slot: Slot | undefined): SlotView =>
 export const SLOT_FIELDS: readonly Column<SlotView>[] = [
   { title: 'Slot', cell: (slot) => slot.name },
   { title: 'Id', cell: (slot) => slot.slotId },
-  { title: 'Gateway', cell: (slot) => slot.gateway },
-  { title: 'Environment', cell: (slot) => slot.environment },
+  ...columnsOf(SLOT, 'gateway', 'environment'),
   { title: 'State', cell: ({ disabled }) => (disabled ? 'disabled' : 'enabled') },
   { title: 'Base URL', cell: (slot) => slot.baseUrl },
   { title: 'Options', cell: (slot) => pairsText(slot.options) },

@@ -1,6 +1,6 @@
 // JSON schema and columns of the payments of one day in one currency.
 import type { UsageDay } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
-import type { Column } from '../../output/table.ts';
+import { type Column, columnsOf } from '../../output/table.ts';
 import * as json from '../schema.ts';
 import { MONEY, moneyMembers, moneyText } from './money.ts';
 
@@ -28,13 +28,12 @@ export function usageDayView(day: UsageDay): UsageDayView {
 }
 
 export const USAGE_DAY_COLUMNS: readonly Column<UsageDayView>[] = [
-  { title: 'DAY', cell: (item) => item.day },
-  { title: 'PAYMENTS', cell: (item) => item.payments, right: true },
-  { title: 'PAID', cell: (item) => moneyText(item.paid), right: true },
-  { title: 'FEES', cell: (item) => moneyText(item.fees), right: true },
-  { title: 'REVERSED', cell: (item) => item.reversedPayments, right: true },
-  { title: 'AMOUNT', cell: (item) => moneyText(item.reversed), right: true },
-  { title: 'REFUNDS', cell: (item) => item.refunds, right: true },
-  { title: 'REFUNDED', cell: (item) => moneyText(item.refunded), right: true },
-  { title: 'NET', cell: (item) => moneyText(item.net), right: true },
+  ...columnsOf(USAGE_DAY, 'day', 'payments'),
+  { title: 'Paid', cell: (item) => moneyText(item.paid), right: true },
+  { title: 'Fees', cell: (item) => moneyText(item.fees), right: true },
+  { title: 'Reversed', cell: (item) => item.reversedPayments, right: true },
+  { title: 'Amount', cell: (item) => moneyText(item.reversed), right: true },
+  { title: 'Refunds', cell: (item) => item.refunds, right: true },
+  { title: 'Refunded', cell: (item) => moneyText(item.refunded), right: true },
+  { title: 'Net', cell: (item) => moneyText(item.net), right: true },
 ];

@@ -1,8 +1,7 @@
 // JSON schemas and columns of usage log entries and their fees.
 import type { FeeLine, UsageLog } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { USAGE_KINDS } from '../../../lib/presentation/enum-names.ts';
-import type { Column } from '../../output/table.ts';
-import { shortTime } from '../cells.ts';
+import { type Column, columnsOf } from '../../output/table.ts';
 import * as json from '../schema.ts';
 import { MONEY, moneyText, moneyView } from './money.ts';
 
@@ -45,14 +44,10 @@ export const FEE_LINE_COLUMNS: readonly Column<FeeLineView>[] = [
 ];
 
 export const USAGE_COLUMNS: readonly Column<UsageView>[] = [
-  { title: 'USAGE LOG', cell: (entry) => entry.usageLogId },
-  { title: 'KIND', cell: (entry) => entry.kind },
-  { title: 'SESSION', cell: (entry) => entry.sessionId },
-  { title: 'AMOUNT', cell: moneyText, right: true },
-  { title: 'FEES', cell: (entry) => moneyText(entry.feeTotal), right: true },
-  { title: 'RECEIVED', cell: ({ received }) => (received ? moneyText(received) : ''), right: true },
-  { title: 'SLOT', cell: (entry) => entry.slot },
-  { title: 'SETTLED', cell: (entry) => shortTime(entry.settledAt) },
-  { title: 'REVERSED', cell: (entry) => shortTime(entry.reversedAt) },
-  { title: 'ORDER', cell: (entry) => entry.orderReference },
+  ...columnsOf(USAGE_LOG, 'usageLogId', 'kind', 'sessionId'),
+  { title: 'Amount', cell: moneyText, right: true },
+  { title: 'Fees', cell: (entry) => moneyText(entry.feeTotal), right: true },
+  { title: 'Received', cell: ({ received }) => (received ? moneyText(received) : ''), right: true },
+  ...columnsOf(USAGE_LOG, 'slot', 'settledAt', 'reversedAt'),
+  { title: 'Order', cell: (entry) => entry.orderReference },
 ];

@@ -2,7 +2,7 @@
 import type { Command, Help } from 'commander';
 import type { CommandContext } from './command-context.ts';
 import { COMMAND_LIST, type CommandName } from './command-list.ts';
-import type { Schema, TypedSchema } from './views/schema.ts';
+import { list, type Schema, type TypedSchema } from './views/schema.ts';
 
 export type VerbManual = {
   readonly summary: string;
@@ -14,9 +14,10 @@ export type VerbManual = {
   readonly prints: Prints;
 };
 
-/** The output of `--output json`: one document, one document per line, or another format. */
+/** The output of `--output json`: one document, a list of these objects, one document per line, or another format. */
 export type Prints =
   | { readonly document: TypedSchema }
+  | { readonly list: TypedSchema }
   | { readonly lines: TypedSchema }
   | { readonly other: string };
 
@@ -80,15 +81,21 @@ export function manualText(command: Command, help: Help): string {
     .join('');
 }
 
+/** The schema of the document, or of each line. */
+export function schemaOf(prints: Exclude<Prints, { readonly other: string }>): TypedSchema {
+  if ('list' in prints) return list(prints.list);
+  return 'lines' in prints ? prints.lines : prints.document;
+}
+
 /** The member names of the printed object, or of each printed object. */
-export function membersOf(prints: Prints): string[] {
+function membersOf(prints: Prints): string[] {
   if ('other' in prints) return [];
   const named = (schema: Schema): string[] => [
     ...Object.keys(schema.properties ?? {}),
     ...(schema.items ? named(schema.items) : []),
     ...(schema.anyOf ?? []).flatMap(named),
   ];
-  return [...new Set(named('lines' in prints ? prints.lines : prints.document))];
+  return [...new Set(named(schemaOf(prints)))];
 }
 
 function wrapped(note: string, help: Help, width: number): string {

@@ -1,4 +1,5 @@
 // Formats docs/hubctl.md.
+import { schemaOf } from '../../cli/command-help.ts';
 import { ABOUT_JSON, DESCRIPTION, EXIT_CODES, FILES, VARIABLES, WHICH_HUB } from '../../cli/overview.ts';
 import type { CommandPage, NounPage, Term } from './command-page.ts';
 import { type JsonObject, typeOf } from './json-objects.ts';
@@ -77,7 +78,7 @@ function commandParts({ usage, description, ...page }: CommandPage): string[] {
 
 function printed(prints: CommandPage['prints']): string {
   if ('other' in prints) return prints.other;
-  const schema = 'lines' in prints ? prints.lines : prints.document;
+  const schema = schemaOf(prints);
   const type = typeOf(schema);
   const said =
     schema.description === undefined || schema.title !== undefined ? '' : `: ${prose(schema.description)}`;

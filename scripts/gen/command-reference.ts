@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { createRegistry } from '@bufbuild/protobuf';
+import { schemaOf } from '../../cli/command-help.ts';
 import { ERROR } from '../../cli/errors/error-document.ts';
 import { loadCommands } from '../../cli/load-commands.ts';
 import { createProgram } from '../../cli/program.ts';
@@ -30,9 +31,7 @@ function commentOf(path: string): string {
 const nouns = nounPages(program);
 const schemas = nouns
   .flatMap(({ commands }) => commands)
-  .flatMap(({ prints }) =>
-    'document' in prints ? [prints.document] : 'lines' in prints ? [prints.lines] : [],
-  );
+  .flatMap(({ prints }) => ('other' in prints ? [] : [schemaOf(prints)]));
 const objects = jsonObjects([...schemas, ERROR], commentOf);
 writeFileSync(
   new URL('hubctl.md', DOCS),

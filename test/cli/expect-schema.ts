@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import type { Command } from 'commander';
-import { manualOf } from '../../cli/command-help.ts';
+import { manualOf, schemaOf } from '../../cli/command-help.ts';
 import { pathOf } from '../../cli/errors/explain-usage.ts';
 import { loadCommands } from '../../cli/load-commands.ts';
 import { createProgram } from '../../cli/program.ts';
@@ -26,8 +26,7 @@ export const SHAPES: ReadonlyMap<string, { readonly schema: Schema; readonly inL
   ).flatMap((leaf) => {
     const prints = manualOf(leaf)?.prints ?? { other: '' };
     if ('other' in prints) return [];
-    const inLines = 'lines' in prints;
-    const entry = { schema: inLines ? prints.lines : prints.document, inLines };
+    const entry = { schema: schemaOf(prints), inLines: 'lines' in prints };
     return [[pathOf(leaf).replace('hubctl ', ''), entry] as const];
   }),
 );

@@ -13,7 +13,6 @@ import { parseLeaseDays } from '../../parse/parse-terms.ts';
 import { maxOption, yesOption } from '../../parse/shared-options.ts';
 import { APP, APP_COLUMNS, APP_FIELDS, appView, SIGNING_KEY_COLUMNS } from '../../views/licensing/app.ts';
 import { DEMO_LICENSE, DEMO_LICENSE_FIELDS } from '../../views/licensing/demo-license.ts';
-import * as json from '../../views/schema.ts';
 
 export const registerApp = nounOf(
   'app',
@@ -108,7 +107,7 @@ function addListVerb(app: Command, { hub, out }: CommandContext): void {
     summary: 'list the apps',
     description: 'Lists the apps, newest first.',
     examples: ['hubctl app list --output json'],
-    prints: { document: json.list(APP) },
+    prints: { list: APP },
   })
     .addOption(maxOption())
     .action(async ({ max }: { max?: number }) => {

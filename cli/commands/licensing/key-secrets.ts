@@ -4,7 +4,6 @@ import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
 import { yesOption } from '../../parse/shared-options.ts';
 import { KEY_SECRET, KEY_SECRET_COLUMNS, keySecretView } from '../../views/licensing/key-secret.ts';
-import * as json from '../../views/schema.ts';
 
 export function addKeySecretVerbs(key: Command, { hub, out, requireYes }: CommandContext): void {
   addVerb(key, 'list-secrets', {
@@ -12,7 +11,7 @@ export function addKeySecretVerbs(key: Command, { hub, out, requireYes }: Comman
     description:
       'Lists the secrets that license keys are derived from, newest first. New licenses use the active one. The secrets never leave the hub.',
     examples: ['hubctl key list-secrets'],
-    prints: { document: json.list(KEY_SECRET) },
+    prints: { list: KEY_SECRET },
   }).action(async () => {
     const { keySecrets } = await hub.admin.listKeySecrets({});
     await out.list([keySecrets.map(keySecretView)], KEY_SECRET_COLUMNS, {

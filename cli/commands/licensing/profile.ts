@@ -4,7 +4,6 @@ import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { parseLimit } from '../../parse/parse-number.ts';
 import { PROFILE, PROFILE_COLUMNS, PROFILE_FIELDS, profileView } from '../../views/licensing/profile.ts';
-import * as json from '../../views/schema.ts';
 
 export function registerProfile(program: Command, { hub, out }: CommandContext): void {
   const profile = addNoun(
@@ -32,7 +31,7 @@ export function registerProfile(program: Command, { hub, out }: CommandContext):
     summary: 'list the profiles of an app',
     description: 'Lists the limit profiles of an app by name.',
     examples: ['hubctl profile list photo-lab'],
-    prints: { document: json.list(PROFILE) },
+    prints: { list: PROFILE },
   })
     .argument('<app>', 'slug of the app')
     .action(async (app: string) => {

@@ -6,7 +6,6 @@ import { readPages } from '../../connect/pages.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { maxOption } from '../../parse/shared-options.ts';
 import { SEAT, SEAT_COLUMNS, SEAT_FIELDS, seatView } from '../../views/licensing/seat.ts';
-import * as json from '../../views/schema.ts';
 
 export function registerSeat(program: Command, commandContext: CommandContext): void {
   const { hub, out } = commandContext;
@@ -16,7 +15,7 @@ export function registerSeat(program: Command, commandContext: CommandContext): 
     summary: 'list the seats of a license',
     description: 'Lists the active seats of a license, newest first.',
     examples: ['hubctl seat list lic_01k8e7qk3vf2tb5s0w9m4x6ydz --all'],
-    prints: { document: json.list(SEAT) },
+    prints: { list: SEAT },
   })
     .argument('<licenseId>', 'the license, lic_…')
     .option('--all', 'released seats too')

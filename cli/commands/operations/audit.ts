@@ -53,7 +53,7 @@ function addListVerb(audit: Command, commandContext: CommandContext): void {
       'hubctl audit list --action license.revoke --from 2026-01-01',
       'hubctl audit list --token-id tok_01k8e7qk3vf2tb5s0w9m4x6ydz',
     ],
-    prints: { document: json.list(AUDIT_ENTRY) },
+    prints: { list: AUDIT_ENTRY },
   })
     .option('--subject <id>', 'only changes of this object')
     .option('--actor <name>', 'only changes by actors with this name, which several tokens may share')

@@ -6,14 +6,13 @@ import { CliError, EXIT } from '../../errors/failure.ts';
 import { addWatch, watchItems } from '../../output/watch-list.ts';
 import { addSettings } from '../../serve/settings.ts';
 import { CHECK_RESULT, CHECK_RESULT_COLUMNS } from '../../views/operations/check-result.ts';
-import * as json from '../../views/schema.ts';
 
 export function registerDoctor(program: Command, commandContext: CommandContext): void {
   const command = addCommand(program, 'doctor', {
     description:
       'Checks the configuration, the data directory, the keys and the secrets they encrypt, the database, dead and waiting callbacks, disabled endpoints, Redis, the clock and the running hub (its processes, tasks, sweep, orders, fees, events, endpoints, partitions, audit chain and certificate), with the settings of serve. Changes nothing. Starts a stopped embedded PostgreSQL for the duration of the checks. Exits 1 if a check failed.',
     examples: ['hubctl doctor --output json', 'hubctl doctor --watch --interval 10'],
-    prints: { document: json.list(CHECK_RESULT) },
+    prints: { list: CHECK_RESULT },
   });
   addWatch(command).action(async ({ watch, interval, ...flags }) => {
     const { runChecks } = await import('../../doctor/checks.ts');

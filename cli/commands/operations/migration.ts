@@ -47,7 +47,7 @@ export function registerMigration(
       'DATABASE_URL=postgres://hub@db/hub hubctl migration apply',
       'DATABASE_URL=postgres://hub_owner@db/hub hubctl migration apply --serving-role hub',
     ],
-    prints: { document: json.list(MIGRATION) },
+    prints: { list: MIGRATION },
   })
     .option('--serving-role <role>', 'let hubs serve with this role, which cannot change the audit log')
     .action(async (flags) => {
@@ -77,7 +77,7 @@ export function registerMigration(
     summary: 'list applied and pending migrations',
     description: 'Lists every migration of this version, and whether the database has it.',
     examples: ['hubctl migration list --output json'],
-    prints: { document: json.list(MIGRATION) },
+    prints: { list: MIGRATION },
   }).action(async (flags) => {
     const settings = readSettings(flags, process.env);
     const { withLocalDatabase } = await import('../../backup/local-database.ts');

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/call-options.ts';
-import type { Column } from '../../output/table.ts';
+import { columnsOf } from '../../output/table.ts';
 import { parseMonth } from '../../parse/parse-time.ts';
 import { yesOption } from '../../parse/shared-options.ts';
 import * as json from '../../views/schema.ts';
@@ -22,12 +22,7 @@ const PRUNED_PARTITION = json.view('PrunedPartition', 'hub.retention.v1.PrunedPa
   bytes: json.integer(),
 });
 
-const COLUMNS: readonly Column<json.ValueOf<typeof PRUNED_PARTITION>>[] = [
-  { title: 'MONTH', cell: (item) => item.month },
-  { title: 'TABLE', cell: (item) => item.table },
-  { title: 'ROWS', cell: (item) => item.rows, right: true },
-  { title: 'BYTES', cell: (item) => item.bytes, right: true },
-];
+const COLUMNS = columnsOf(PRUNED_PARTITION, 'month', 'table', 'rows', 'bytes');
 
 export function registerRetention(program: Command, { hub, out, requireYes }: CommandContext): void {
   const retention = addNoun(
@@ -47,7 +42,7 @@ export function registerRetention(program: Command, { hub, out, requireYes }: Co
       'hubctl retention prune --before 2026-01 --dry-run',
       'hubctl retention prune --before 2026-01 --yes',
     ],
-    prints: { document: json.list(PRUNED_PARTITION) },
+    prints: { list: PRUNED_PARTITION },
   })
     .requiredOption('--before <month>', 'the first month to keep, in UTC: 2026-01', parseMonth)
     .option('--dry-run', 'only list the months that would be deleted')

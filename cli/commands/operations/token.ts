@@ -17,7 +17,6 @@ import {
   TOKEN_FIELDS,
   tokenView,
 } from '../../views/operations/token.ts';
-import * as json from '../../views/schema.ts';
 
 type CreateOptions = {
   role: keyof typeof ROLES;
@@ -78,7 +77,7 @@ export function registerToken(program: Command, { hub, out, requireYes }: Comman
     summary: 'list the tokens',
     description: 'Lists valid tokens, newest first. It never prints the secret tokens.',
     examples: ['hubctl token list --all'],
-    prints: { document: json.list(TOKEN) },
+    prints: { list: TOKEN },
   })
     .option('--all', 'include revoked and expired tokens')
     .addOption(maxOption())

@@ -15,7 +15,6 @@ import {
   templateSummaryView,
   templateView,
 } from '../../views/orders/mail.ts';
-import * as json from '../../views/schema.ts';
 
 type Kind = keyof typeof MAIL_KINDS;
 
@@ -27,7 +26,7 @@ export function addListTemplatesVerb(mail: Command, { hub, out }: CommandContext
     summary: 'list the templates of an app',
     description: 'Lists the templates of an app. For other kinds and languages the hub has built-in ones.',
     examples: ['hubctl mail list-templates photo-lab'],
-    prints: { document: json.list(TEMPLATE_SUMMARY) },
+    prints: { list: TEMPLATE_SUMMARY },
   })
     .argument('<app>', 'slug of the app')
     .action(async (app: string) => {

@@ -16,7 +16,6 @@ import {
   OFFER_FIELDS,
   offerView,
 } from '../../views/orders/offer.ts';
-import * as json from '../../views/schema.ts';
 import { addRemoveCatalogPriceOptions } from './catalog-prices.ts';
 import {
   addGrantOptions,
@@ -76,7 +75,7 @@ function addListVerb(offer: Command, { hub, out }: CommandContext): void {
     summary: 'list offers',
     description: 'Lists offers, newest first.',
     examples: ['hubctl offer list --app photo-lab'],
-    prints: { document: json.list(OFFER) },
+    prints: { list: OFFER },
   })
     .option('--app <app>', 'only of this app')
     .option('--all', 'include archived offers')

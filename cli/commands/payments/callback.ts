@@ -18,7 +18,6 @@ import {
   VERIFICATION_COLUMNS,
   verificationView,
 } from '../../views/payments/callback.ts';
-import * as json from '../../views/schema.ts';
 
 type ListOptions = ListingOptions & {
   state?: keyof typeof CALLBACK_STATES;
@@ -40,7 +39,7 @@ export function registerCallback(program: Command, commandContext: CommandContex
     summary: 'list callbacks',
     description: 'Lists callbacks, newest first. Filters combine with AND.',
     examples: ['hubctl callback list --state dead', 'hubctl callback list --watch'],
-    prints: { document: json.list(CALLBACK) },
+    prints: { list: CALLBACK },
   })
     .addOption(choiceOption('--state <state>', 'only in this state', CALLBACK_STATES))
     .option('--gateway <gateway>', 'only of this gateway')

@@ -16,7 +16,6 @@ import {
   feeDriftView,
   feeFitView,
 } from '../../views/payments/fee-drift.ts';
-import * as json from '../../views/schema.ts';
 
 /** Days of the period without `--from`. */
 const DAYS = 30;
@@ -31,7 +30,7 @@ export function addAuditVerb(fee: Command, { hub, out }: CommandContext): void {
       'hubctl fee audit --output json',
       'hubctl fee audit --slot main --from 2026-01-01 --to 2026-02-01',
     ],
-    prints: { document: json.list(FEE_DRIFT) },
+    prints: { list: FEE_DRIFT },
   })
     .option('--slot <slot>', 'only payments of this slot')
     .option(

@@ -60,7 +60,7 @@ function addListVerb(fee: Command, { hub, out }: CommandContext): void {
     description:
       'Lists current and future fee rules. STATE says which are in force now; an overridden rule is valid, but another applies in its place.',
     examples: ['hubctl fee list --all', 'hubctl fee list --slot main'],
-    prints: { document: json.list(FEE_RULE) },
+    prints: { list: FEE_RULE },
   })
     .option('--all', 'include versions that have ended')
     .option('--slot <slot>', 'only rules that can apply to payments of this slot')

@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
 import { GATEWAY, GATEWAY_COLUMNS, gatewayView } from '../../views/payments/gateway.ts';
-import * as json from '../../views/schema.ts';
 
 export function registerGateway(program: Command, { hub, out }: CommandContext): void {
   const gateway = addNoun(program, 'gateway', 'The payment providers that the hub supports.');
@@ -12,7 +11,7 @@ export function registerGateway(program: Command, { hub, out }: CommandContext):
     summary: 'list the gateways',
     description: 'Lists the supported gateways and the credentials that a slot of each needs.',
     examples: ['hubctl gateway list'],
-    prints: { document: json.list(GATEWAY) },
+    prints: { list: GATEWAY },
   }).action(async () => {
     await out.list([(await hub.paymentAdmin.listGateways({})).gateways.map(gatewayView)], GATEWAY_COLUMNS);
   });

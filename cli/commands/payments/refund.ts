@@ -9,7 +9,6 @@ import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { parseText } from '../../parse/parse-number.ts';
 import { choiceOption, maxOption } from '../../parse/shared-options.ts';
 import { REFUND, REFUND_COLUMNS, REFUND_FIELDS, refundView } from '../../views/payments/refund.ts';
-import * as json from '../../views/schema.ts';
 
 type ListOptions = ListingOptions & {
   readonly session?: string;
@@ -32,7 +31,7 @@ function addListVerb(refund: Command, commandContext: CommandContext): void {
     summary: 'list refunds and disputes',
     description: 'Lists refunds and disputes, newest first. Filters combine with AND.',
     examples: ['hubctl refund list --needs-review', 'hubctl refund list --slot main --state pending'],
-    prints: { document: json.list(REFUND) },
+    prints: { list: REFUND },
   })
     .option('--session <sessionId>', 'only of this session')
     .option('--slot <slot>', 'only of this slot')

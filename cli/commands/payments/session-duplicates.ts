@@ -12,7 +12,6 @@ import {
   DUPLICATE_PAYMENT_FIELDS,
   duplicatePaymentView,
 } from '../../views/payments/duplicate-payment.ts';
-import * as json from '../../views/schema.ts';
 
 type DuplicatesOptions = ListingOptions & { readonly slot?: string; readonly all?: boolean };
 
@@ -25,7 +24,7 @@ export function registerDuplicates(session: Command, commandContext: CommandCont
     description:
       'Lists second payments of sessions that were already paid, newest first. The hub does not settle them: refund them at the provider, then mark them with `session resolve-duplicate`.',
     examples: ['hubctl session list-duplicates --slot main'],
-    prints: { document: json.list(DUPLICATE_PAYMENT) },
+    prints: { list: DUPLICATE_PAYMENT },
   })
     .option('--slot <slot>', 'only of this slot')
     .option('--all', 'include payments marked as handled');

@@ -37,7 +37,6 @@ import {
   sessionHistoryView,
   statusChangeView,
 } from '../../views/payments/session-inspect.ts';
-import * as json from '../../views/schema.ts';
 import { registerDuplicates } from './session-duplicates.ts';
 import { addRefundVerb } from './session-refund.ts';
 
@@ -174,7 +173,7 @@ function addListVerb(session: Command, commandContext: CommandContext): void {
       'hubctl session list --status pending --from 2026-03-01 --max 20',
       'hubctl session list --slot main --watch',
     ],
-    prints: { document: json.list(CHARGE_SESSION) },
+    prints: { list: CHARGE_SESSION },
   })
     .option('--slot <slot>', 'only of this slot')
     .addOption(choiceOption('--status <status>', 'only with this status', CHARGE_STATUSES))
@@ -240,7 +239,7 @@ function addListVerificationsVerb(session: Command, { hub, out }: CommandContext
     summary: 'list the verifications of a session',
     description: 'Lists the calls to the provider about a session and the answers, newest first.',
     examples: [`hubctl session list-verifications ${EXAMPLE_ID} --max 20`],
-    prints: { document: json.list(VERIFICATION) },
+    prints: { list: VERIFICATION },
   })
     .argument('<sessionId>', 'the session, chs_…')
     .addOption(maxOption())
@@ -256,7 +255,7 @@ function addListChangesVerb(session: Command, { hub, out }: CommandContext): voi
     summary: 'list the status changes of a session',
     description: 'Lists the status changes of a session, newest first, as far back as the audit log reaches.',
     examples: [`hubctl session list-changes ${EXAMPLE_ID}`],
-    prints: { document: json.list(STATUS_CHANGE) },
+    prints: { list: STATUS_CHANGE },
   })
     .argument('<sessionId>', 'the session, chs_…')
     .addOption(maxOption())

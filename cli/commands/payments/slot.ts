@@ -20,7 +20,6 @@ import {
   SLOT_TEST_FIELDS,
   slotView,
 } from '../../views/payments/slot.ts';
-import * as json from '../../views/schema.ts';
 
 type AddOptions = {
   gateway: string;
@@ -117,7 +116,7 @@ function addListVerb(slot: Command, commandContext: CommandContext): void {
     summary: 'list payment slots',
     description: 'Lists the payment slots by name.',
     examples: ['hubctl slot list'],
-    prints: { document: json.list(SLOT) },
+    prints: { list: SLOT },
   });
   addWatch(listing).action(async (options: ListingOptions) => {
     const listed = {

@@ -26,7 +26,7 @@ export function registerUsage(program: Command, commandContext: CommandContext):
     summary: 'list the usage log',
     description: 'Lists the usage log, newest first.',
     examples: ['hubctl usage list --slot main --from 2026-01-01'],
-    prints: { document: json.list(USAGE_LOG) },
+    prints: { list: USAGE_LOG },
   });
   addWatch(withFilter(listing).addOption(maxOption())).action(
     async ({ slot, from, to, ...options }: UsageFilter & ListingOptions) => {
@@ -40,7 +40,7 @@ export function registerUsage(program: Command, commandContext: CommandContext):
     description:
       'Sums the usage log up by day (UTC) and currency, the oldest day first: payments, amounts, fees, reversals, and the net amount. A reversal counts on its own day.',
     examples: ['hubctl usage sum --from 2026-01-01 --to 2026-02-01'],
-    prints: { document: json.list(USAGE_DAY) },
+    prints: { list: USAGE_DAY },
   })
     .option('--slot <slot>', 'only payments of this slot')
     .requiredOption('--from <when>', 'payments settled from this day (UTC) or time on', parseBound)

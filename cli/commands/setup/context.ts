@@ -20,7 +20,6 @@ import {
   type ContextView,
   contextView,
 } from '../../views/operations/context.ts';
-import * as json from '../../views/schema.ts';
 
 export const registerContext = nounOf(
   'context',
@@ -34,7 +33,7 @@ function addListVerb(context: Command, commandContext: CommandContext): void {
     summary: 'list the contexts',
     description: 'Lists the contexts by name, the local one first. A star marks the current context.',
     examples: ['hubctl context list'],
-    prints: { document: json.list(CONTEXT) },
+    prints: { list: CONTEXT },
   }).action(async () => {
     const stored = readContexts(contextsFile(process.env));
     const names = [LOCAL, ...Object.keys(stored.contexts).sort()];

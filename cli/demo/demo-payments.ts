@@ -1,8 +1,8 @@
 // The payment half of the demo: simulated providers, a slot for each, and a fee rule.
 import { codeOf } from '../../lib/caught-error.ts';
 import type { Hub } from '../connect/connection.ts';
-import { cannotListen } from '../simulator/cannot-listen.ts';
 import type { Gateway } from '../simulator/payment.ts';
+import { cannotListen } from '../simulator/run-simulator.ts';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../simulator/simulator.ts';
 import { SLOT_ENVIRONMENTS } from '../views/payments/slot.ts';
 

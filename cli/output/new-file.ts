@@ -4,9 +4,8 @@ import { type FileHandle, open, stat, statfs, unlink } from 'node:fs/promises';
 import { usageError } from '../errors/failure.ts';
 import type { Interruption } from '../interrupt/interruption.ts';
 import type { Streams } from '../streams.ts';
-import { openPipe, throughStream } from './pipe-file.ts';
+import { openPipe, type ResultsFile, throughStream } from './pipe-file.ts';
 import { megabytes } from './progress.ts';
-import type { ResultsFile } from './results-file.ts';
 
 export type ResultsFileOptions = {
   readonly path: string;

@@ -1,4 +1,4 @@
-// Writes results to a named pipe or to standard output.
+// The file of the results of a command, if it is a named pipe or standard output.
 import { constants, open } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
@@ -7,7 +7,16 @@ import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { usageError } from '../errors/failure.ts';
 import type { Interruption } from '../interrupt/interruption.ts';
-import type { ResultsFile } from './results-file.ts';
+
+/** A file, pipe or standard output that receives the results of a command. */
+export type ResultsFile = {
+  /** True if standard output goes to the same file: print nothing else there. */
+  readonly isStandardOutput: boolean;
+  /** Appends a text. Resolves once the operating system has all of it, or the disk if it is `secret`. */
+  write(text: string): Promise<void>;
+  /** Closes the file. Removes a created file that contains only the `head`. */
+  close(): Promise<void>;
+};
 
 /** Time limit for a reader to open the pipe. */
 const READER_MS = 60_000;

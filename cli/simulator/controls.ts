@@ -1,6 +1,5 @@
 // Controls of a running simulator: press the customers' buttons, inject faults, read the provider's ledger.
 import type { Callbacks } from './callbacks.ts';
-import type { Conditions } from './conditions.ts';
 import type { Customer } from './customer.ts';
 import type { Faults } from './faults.ts';
 import type { Ledger } from './ledger.ts';
@@ -21,6 +20,14 @@ export type SimulatedPayment = Readonly<
 /** A refund as the provider knows it. */
 export type SimulatedRefund = Pick<Refund, 'id' | 'proof' | 'reference' | 'amount' | 'reason' | 'createdAt'> &
   Pick<Payment, 'gateway' | 'merchantTransactionId' | 'ref'> & { readonly state: RefundState };
+
+/** Conditions of the network, which requests read. */
+export type Conditions = {
+  /** Delay added to every provider response. */
+  latencyMs: number;
+  /** Requests that followed a redirect. */
+  followedRedirects: number;
+};
 
 export type ControlsParts = {
   readonly ledger: Ledger;

@@ -1,9 +1,8 @@
 // Routes a request to the control API, a checkout page or a provider operation with its fault.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Conditions } from './conditions.ts';
 import { control } from './control-api.ts';
-import type { Controls } from './controls.ts';
+import type { Conditions, Controls } from './controls.ts';
 import type { Customer } from './customer.ts';
 import type { Faults } from './faults.ts';
 import type { Ledger } from './ledger.ts';

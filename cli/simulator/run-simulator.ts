@@ -1,11 +1,10 @@
 // Runs the simulator until a signal and prints how to use it.
 
 import { codeOf } from '../../lib/caught-error.ts';
-import { usageError } from '../errors/failure.ts';
+import { CliError, EXIT, usageError } from '../errors/failure.ts';
 import { ENDING_SIGNALS, firstSignal } from '../interrupt/first-signal.ts';
 import type { Streams } from '../streams.ts';
 import type { SimulatorReport } from '../views/operations/simulator.ts';
-import { cannotListen } from './cannot-listen.ts';
 import { writeCredentialsFiles } from './credentials-files.ts';
 import type { FaultEvent } from './faults.ts';
 import type { Gateway } from './payment.ts';
@@ -43,6 +42,20 @@ export async function runSimulator({ credentialsDir, json, streams, ...options }
   } finally {
     await simulator.close();
   }
+}
+
+/** Explains why the port cannot be used. @param option The option that sets it. */
+export function cannotListen(
+  { code, message }: NodeJS.ErrnoException,
+  port: number,
+  option: string,
+): CliError {
+  const why = code === 'EADDRINUSE' ? 'another program listens on it' : message;
+  return new CliError(
+    'cannot_listen',
+    EXIT.failed,
+    `Port ${port} cannot be used: ${why}. Choose another with ${option}; 0 takes any free one.`,
+  );
 }
 
 /** A line for each fault, on standard error. */

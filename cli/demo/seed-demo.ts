@@ -1,7 +1,7 @@
 // Creates the sample data of a hub: a demo app, its limit profiles and a license with three seats.
 import { type Client, Code, ConnectError } from '@connectrpc/connect';
 import type { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
-import { requireField } from '../connect/require-field.ts';
+import { requireField } from '../connect/calls.ts';
 import type { DemoLicense } from '../views/licensing/demo-license.ts';
 
 /**

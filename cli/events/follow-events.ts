@@ -2,7 +2,7 @@
 import type { Event } from '../../gen/hub/event/v1/event_pb.ts';
 import type { WatchEventsResponse } from '../../gen/hub/event/v1/event_service_pb.ts';
 import type { CommandContext } from '../command-context.ts';
-import { NO_DEADLINE } from '../connect/call-options.ts';
+import { NO_DEADLINE } from '../connect/calls.ts';
 import { retryWhileDown } from '../connect/retry-while-down.ts';
 import { CliError, EXIT } from '../errors/failure.ts';
 

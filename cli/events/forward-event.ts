@@ -11,7 +11,7 @@ import {
 } from '../../core/event/delivery/signature.ts';
 import { Secret } from '../../core/secret.ts';
 import type { Event } from '../../gen/hub/event/v1/event_pb.ts';
-import { requireField } from '../connect/require-field.ts';
+import { requireField } from '../connect/calls.ts';
 import { usageError } from '../errors/failure.ts';
 
 export type Forwarded = {

@@ -1,7 +1,7 @@
 // Follows a charge session and prints a line for each change.
 import { unconfirmedText } from '../../lib/presentation/session-timeline.ts';
 import type { CommandContext } from '../command-context.ts';
-import { NO_DEADLINE } from '../connect/call-options.ts';
+import { NO_DEADLINE } from '../connect/calls.ts';
 import { retryWhileDown } from '../connect/retry-while-down.ts';
 import { CliError, EXIT } from '../errors/failure.ts';
 import { shortTime } from '../views/cells.ts';

@@ -1,7 +1,7 @@
 // JSON Schemas of hubctl's JSON output. The types of the views, the manual and the tests derive from them, and
 // `viewOf` makes a view from a message of the hub.
 import { wordFor } from '../../lib/presentation/enum-names.ts';
-import { requireField } from '../connect/require-field.ts';
+import { requireField } from '../connect/calls.ts';
 import { limitNumbers, rfc3339 } from './cells.ts';
 
 /** Converts the field of a message to the value that the schema describes. */

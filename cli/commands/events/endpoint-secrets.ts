@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Endpoint } from '../../../gen/hub/event/v1/event_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
-import { requireField } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/calls.ts';
 import { PartialFailure } from '../../errors/failure.ts';
 import type { Output } from '../../output/output.ts';
 import { parseInteger } from '../../parse/parse-number.ts';

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
-import { requireField } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/calls.ts';
 import { canPrompt } from '../../parse/confirm.ts';
 import { yesOption } from '../../parse/shared-options.ts';
 import { ENDPOINT, ENDPOINT_FIELDS, endpointView, REMOVED_ENDPOINT } from '../../views/events/endpoint.ts';

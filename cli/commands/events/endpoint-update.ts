@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
-import { requireField } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/calls.ts';
 import { usageError } from '../../errors/failure.ts';
 import { collect } from '../../parse/shared-options.ts';
 import { ENDPOINT, ENDPOINT_FIELDS, endpointView } from '../../views/events/endpoint.ts';

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb, nounOf } from '../../command-help.ts';
-import { readPages } from '../../connect/pages.ts';
+import { readPages } from '../../connect/calls.ts';
 import { itemsOrExport } from '../../output/export-to-file.ts';
 import { printableJson } from '../../output/printable.ts';
 import { addFormat, type FormatOptions, printTableOrCsv } from '../../output/table-or-csv.ts';

@@ -4,7 +4,7 @@ import type { App } from '../../../gen/hub/license/v1/license_pb.ts';
 import { counted } from '../../../lib/presentation/counted.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb, nounOf } from '../../command-help.ts';
-import { readPages } from '../../connect/pages.ts';
+import { readPages } from '../../connect/calls.ts';
 import { usageError } from '../../errors/failure.ts';
 import type { Output } from '../../output/output.ts';
 import { omitUndefined } from '../../parse/omit-undefined.ts';

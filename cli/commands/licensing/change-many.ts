@@ -2,15 +2,14 @@
 import type { Command } from 'commander';
 import { counted } from '../../../lib/presentation/counted.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { licensePages } from '../../connect/license-pages.ts';
 import { CliError, EXIT, usageError } from '../../errors/failure.ts';
 import { changeEach, findAll } from '../../interrupt/change-each.ts';
 import type { Output } from '../../output/output.ts';
 import { type Column, columnsOf } from '../../output/table.ts';
-import { addFilter, type FilterOptions, readFilter } from '../../parse/license-filter.ts';
 import { yesOption } from '../../parse/shared-options.ts';
 import { LICENSE, LICENSE_COLUMNS, type LicenseView } from '../../views/licensing/license.ts';
 import * as json from '../../views/schema.ts';
+import { addFilter, type FilterOptions, licensePages, readFilter } from './license-filter.ts';
 
 const FAILED_CHANGE = json.object('FailedChange', {
   licenseId: json.text('the license'),

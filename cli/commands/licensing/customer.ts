@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb, nounOf } from '../../command-help.ts';
-import { readPages } from '../../connect/pages.ts';
+import { readPages } from '../../connect/calls.ts';
 import { usageError } from '../../errors/failure.ts';
 import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { parsePair, parseText } from '../../parse/parse-number.ts';

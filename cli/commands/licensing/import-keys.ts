@@ -8,7 +8,7 @@ import {
   type ImportLicensesResponse,
 } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { NO_DEADLINE } from '../../connect/call-options.ts';
+import { NO_DEADLINE } from '../../connect/calls.ts';
 import { CliError, EXIT, usageError } from '../../errors/failure.ts';
 import { columnOf } from '../../import/fields.ts';
 import { PROFILES } from '../../import/profiles/profiles.ts';

@@ -2,12 +2,11 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
-import { licensePages } from '../../connect/license-pages.ts';
 import { itemsOrExport } from '../../output/export-to-file.ts';
 import { addFormat, type FormatOptions, printTableOrCsv } from '../../output/table-or-csv.ts';
-import { addFilter, type FilterOptions, readFilter } from '../../parse/license-filter.ts';
 import { LICENSE, LICENSE_COLUMNS, LICENSE_CSV } from '../../views/licensing/license.ts';
 import * as json from '../../views/schema.ts';
+import { addFilter, type FilterOptions, licensePages, readFilter } from './license-filter.ts';
 
 type ListOptions = Omit<FilterOptions, 'withMetadata'> &
   FormatOptions & { readonly metadata?: Record<string, string> };

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
-import { NO_DEADLINE } from '../../connect/call-options.ts';
+import { NO_DEADLINE } from '../../connect/calls.ts';
 import * as json from '../../views/schema.ts';
 
 const ROTATION = json.view('MasterKeyRotation', 'hub.payment.v1.ReencryptSecretsResponse', {

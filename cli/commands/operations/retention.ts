@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
-import { NO_DEADLINE } from '../../connect/call-options.ts';
+import { NO_DEADLINE } from '../../connect/calls.ts';
 import { columnsOf } from '../../output/table.ts';
 import { parseMonth } from '../../parse/parse-time.ts';
 import { yesOption } from '../../parse/shared-options.ts';

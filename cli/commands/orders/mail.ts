@@ -3,7 +3,7 @@ import type { Command, Option } from 'commander';
 import { MAIL_KINDS, MAIL_STATES } from '../../../lib/presentation/enum-names.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb, nounOf } from '../../command-help.ts';
-import { readPages } from '../../connect/pages.ts';
+import { readPages } from '../../connect/calls.ts';
 import { CliError, EXIT, usageError } from '../../errors/failure.ts';
 import { itemsOrExport } from '../../output/export-to-file.ts';
 import { addFormat, type FormatOptions, printTableOrCsv } from '../../output/table-or-csv.ts';

@@ -2,8 +2,7 @@
 import { type Command, Option } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb, nounOf, type Register } from '../../command-help.ts';
-import { readPages } from '../../connect/pages.ts';
-import { requireField } from '../../connect/require-field.ts';
+import { readPages, requireField } from '../../connect/calls.ts';
 import { parseCount, parseText } from '../../parse/parse-number.ts';
 import { parseCurrencies } from '../../parse/parse-price.ts';
 import { parseNames } from '../../parse/parse-terms.ts';

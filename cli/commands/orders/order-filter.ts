@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { ORDER_STATES } from '../../../lib/presentation/enum-names.ts';
 import type { Hub } from '../../connect/connection.ts';
-import { readPages } from '../../connect/pages.ts';
+import { readPages } from '../../connect/calls.ts';
 import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { checkPeriod, timestampOf } from '../../parse/parse-time.ts';
 import { addPeriod } from '../../parse/shared-options.ts';

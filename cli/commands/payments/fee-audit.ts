@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { DAY_MS } from '../../../lib/presentation/calendar.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
-import { NO_DEADLINE } from '../../connect/call-options.ts';
+import { NO_DEADLINE } from '../../connect/calls.ts';
 import { usageError } from '../../errors/failure.ts';
 import type { FeeTermOptions } from '../../parse/parse-fee-terms.ts';
 import { checkPeriod, parseBound, timestampOf } from '../../parse/parse-time.ts';

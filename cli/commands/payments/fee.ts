@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb, nounOf } from '../../command-help.ts';
-import { NO_DEADLINE } from '../../connect/call-options.ts';
+import { NO_DEADLINE } from '../../connect/calls.ts';
 import { parseMoneyOption } from '../../parse/amount-option.ts';
 import { type FeeTermOptions, parseFeeTerms } from '../../parse/parse-fee-terms.ts';
 import { parseInteger, parsePercent } from '../../parse/parse-number.ts';

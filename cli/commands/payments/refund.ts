@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { REFUND_STATES } from '../../../lib/presentation/enum-names.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb, nounOf } from '../../command-help.ts';
-import { readPages } from '../../connect/pages.ts';
+import { readPages } from '../../connect/calls.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { parseText } from '../../parse/parse-number.ts';

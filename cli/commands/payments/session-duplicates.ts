@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb } from '../../command-help.ts';
-import { readPages } from '../../connect/pages.ts';
+import { readPages } from '../../connect/calls.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';
 import { parseText } from '../../parse/parse-number.ts';
 import { maxOption } from '../../parse/shared-options.ts';

@@ -2,8 +2,7 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addVerb, nounOf, type Register } from '../../command-help.ts';
-import { NO_DEADLINE } from '../../connect/call-options.ts';
-import { requireField } from '../../connect/require-field.ts';
+import { NO_DEADLINE, requireField } from '../../connect/calls.ts';
 import { CliError, EXIT, usageError } from '../../errors/failure.ts';
 import type { Output } from '../../output/output.ts';
 import { addWatch, type ListingOptions, printList } from '../../output/watch-list.ts';

@@ -3,7 +3,7 @@ import type { IssuedLicense } from '../../../gen/hub/license/v1/license_admin_se
 import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
 import { periodText } from '../../../lib/presentation/calendar.ts';
 import { LICENSE_STATES } from '../../../lib/presentation/enum-names.ts';
-import { requireField } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/calls.ts';
 import { type CsvColumns, csv } from '../../output/csv.ts';
 import { type Column, columnsOf, pick } from '../../output/table.ts';
 import { limitsText, pairsText, seatsText, shortTime } from '../cells.ts';

@@ -2,7 +2,7 @@
 import type { Offer, OfferTerms } from '../../../gen/hub/order/v1/order_pb.ts';
 import { REFUND_POLICIES } from '../../../lib/presentation/enum-names.ts';
 import { type GrantSummary, grantText, summarizeGrant } from '../../../lib/presentation/order-text.ts';
-import { requireField } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/calls.ts';
 import { type Column, columnsOf, pick } from '../../output/table.ts';
 import { limitNumbers, limitsText, pairsText, shortTime } from '../cells.ts';
 import { PERIOD } from '../licensing/license.ts';

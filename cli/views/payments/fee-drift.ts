@@ -1,6 +1,6 @@
 // JSON schemas and columns of the fees that providers took, and of the rules that fit them.
 import type { FeeDrift, FeeFit } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
-import { requireField } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/calls.ts';
 import { type Column, columnsOf } from '../../output/table.ts';
 import * as json from '../schema.ts';
 import { feeTerms, termsText } from './fee-rule.ts';

@@ -3,7 +3,7 @@ import type { FeeBacktest } from '../../../gen/hub/payment/v1/payment_admin_serv
 import type { FeeRule } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { FEE_RULE_STATES } from '../../../lib/presentation/enum-names.ts';
 import { feeRuleScope, feeTermsText, percentText } from '../../../lib/presentation/fee-rule.ts';
-import { requireField } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/calls.ts';
 import { type Column, columnsOf } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';

@@ -1,6 +1,6 @@
 // JSON schema and text of amounts of money.
 import { formatDecimal } from '../../../lib/presentation/money.ts';
-import { requireField } from '../../connect/require-field.ts';
+import { requireField } from '../../connect/calls.ts';
 import * as json from '../schema.ts';
 
 /** The contract keeps amounts below 2^53, so a JSON number holds them exactly. */

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { pages } from '../../../cli/connect/pages.ts';
+import { pages } from '../../../cli/connect/calls.ts';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
 import { hubctlHere } from '../run-here.ts';
 import { ended, start } from '../spawn-hubctl.ts';

@@ -1,6 +1,6 @@
 // Walking the pages of a list.
 import { expect } from 'chai';
-import { pages } from '../../../cli/connect/pages.ts';
+import { pages } from '../../../cli/connect/calls.ts';
 import { CliError } from '../../../cli/errors/failure.ts';
 
 /** A list of `total` numbers that records the page sizes it is asked for. */

@@ -1,10 +1,22 @@
-// Reads the pages of a list, one page in memory at a time.
+// Calls of the hub: those that may take long, what a reply must have, and lists of many pages.
 import { CliError, EXIT } from '../errors/failure.ts';
+
+/** No deadline: the hub limits the call itself, because it waits for a provider or processes a table. */
+export const NO_DEADLINE = { timeoutMs: 0 };
+
+/**
+ * Requires a field that the hub always sets, although its message type is optional.
+ * @throws Error if the field is missing: the server is no hub, or a broken one
+ */
+export function requireField<T>(value: T | undefined, name: string): T {
+  if (value === undefined) throw new Error(`The hub's reply has no ${name}.`);
+  return value;
+}
 
 const PAGE_SIZE = 1000;
 
 /**
- * The pages of a list until its end or until `max` items.
+ * The pages of a list until its end or until `max` items, one in memory at a time.
  * @param fetchPage Reads one page: `next` is empty on the last one.
  * @throws CliError `pages_endless` if the hub's page tokens repeat
  */

@@ -1,10 +1,13 @@
 // The options that choose licenses, of `license list` and of commands for many licenses.
 import { type Command, InvalidArgumentError } from 'commander';
-import { LICENSE_STATES } from '../../lib/presentation/enum-names.ts';
-import { omitUndefined } from './omit-undefined.ts';
-import { parsePair, parseText } from './parse-number.ts';
-import { parseBound, timestampOf } from './parse-time.ts';
-import { choiceOption } from './shared-options.ts';
+import { LICENSE_STATES } from '../../../lib/presentation/enum-names.ts';
+import { readPages } from '../../connect/calls.ts';
+import type { Hub } from '../../connect/connection.ts';
+import { omitUndefined } from '../../parse/omit-undefined.ts';
+import { parsePair, parseText } from '../../parse/parse-number.ts';
+import { parseBound, timestampOf } from '../../parse/parse-time.ts';
+import { choiceOption } from '../../parse/shared-options.ts';
+import { licenseView } from '../../views/licensing/license.ts';
 
 export type FilterOptions = {
   readonly app?: string;
@@ -62,6 +65,10 @@ export function readFilter(options: FilterOptions) {
     inactiveSince,
     search,
   });
+}
+
+export function licensePages({ admin }: Pick<Hub, 'admin'>, filter: ReturnType<typeof readFilter>) {
+  return readPages(admin.listLicenses, filter, 'licenses', licenseView);
 }
 
 /** Parses a day in UTC. @throws InvalidArgumentError */

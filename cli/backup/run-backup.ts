@@ -8,8 +8,9 @@ import { systemClock } from '../../core/clock.ts';
 import { openDataDir } from '../../core/storage/data-dir.ts';
 import { existingKeys } from '../../core/storage/secrets/load-key-ring.ts';
 import { withDraft } from '../../lib/files/draft-file.ts';
-import { type CliError, usageError } from '../errors/failure.ts';
+import { usageError } from '../errors/failure.ts';
 import type { Interruption } from '../interrupt/interruption.ts';
+import { fileExists } from '../output/new-file.ts';
 import { megabytes, type Progress } from '../output/progress.ts';
 import type { Settings } from '../serve/setting-table.ts';
 import { packageVersion } from '../version.ts';
@@ -41,7 +42,7 @@ export async function runBackup(
   // The backup replaces the path as a whole, so it must be a regular file.
   if (found !== undefined && !found.isFile())
     throw usageError(`${out} is not a file. Give another with --out.`);
-  if (found !== undefined && !force) throw taken(out);
+  if (found !== undefined && !force) throw fileExists(out);
   const unfinished = (): string => `Nothing was written to ${out}.`;
   interruption.hold(unfinished);
   return withDraft(out, async (draft) => {
@@ -72,7 +73,7 @@ export async function runBackup(
         throw interruption.signal.aborted ? interruption.error(unfinished()) : error;
       });
       const { size } = await stat(draft);
-      if (!force && existsSync(out)) throw taken(out); // another program created it meanwhile
+      if (!force && existsSync(out)) throw fileExists(out); // another program created it meanwhile
       await rename(draft, out);
       await using directory = await open(dirname(out), 'r');
       await directory.sync(); // sync the directory, so that the name survives a crash
@@ -82,8 +83,4 @@ export async function runBackup(
       file.destroy();
     }
   });
-}
-
-function taken(out: string): CliError {
-  return usageError(`${out} exists. Give another file with --out, or overwrite it with --force.`);
 }

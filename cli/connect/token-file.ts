@@ -9,9 +9,15 @@ import type { Given } from './check-target.ts';
  * @throws CliError (usage) that never contains the token
  */
 export function readTokenFile({ value: file, from }: Given): Given {
+  const read = () => (file === '-' ? readFileSync(0, 'utf8') : readSecretFile(file, 'token file'));
+  const text = readNamed({ value: file, from }, read);
+  return { value: text.trim(), from: file === '-' ? 'standard input' : file };
+}
+
+/** Reads a file that an option names. @throws CliError (usage) that never contains the content */
+export function readNamed({ value: file, from }: Given, read: () => string): string {
   try {
-    const text = file === '-' ? readFileSync(0, 'utf8') : readSecretFile(file, 'token file');
-    return { value: text.trim(), from: file === '-' ? 'standard input' : file };
+    return read();
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     if (!('code' in error)) throw usageError(`${from}: ${error.message}`);

@@ -2,11 +2,11 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Code, ConnectError } from '@connectrpc/connect';
 import { createShop } from '../../examples/shop/shop.ts';
 import { Role } from '../../gen/hub/access/v1/access_pb.ts';
 import { codeOf } from '../../lib/caught-error.ts';
 import type { Hub } from '../connect/connection.ts';
+import { createdOnce } from './seed-demo.ts';
 
 export type DemoShopOptions = {
   readonly app: string;
@@ -62,11 +62,7 @@ async function createOffer(offers: Hub['offers'], app: string): Promise<void> {
       value: { seatLimit: 2, limitProfile: 'pro', features: ['export'], validFor: { years: 1 } },
     },
   };
-  try {
-    await offers.createOffer({ app, slug: SLUG, terms });
-  } catch (error) {
-    if (ConnectError.from(error).code !== Code.AlreadyExists) throw error;
-  }
+  await createdOnce(offers.createOffer({ app, slug: SLUG, terms }));
 }
 
 /** The tokens of earlier runs: the demo does not keep them. */

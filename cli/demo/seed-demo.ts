@@ -10,11 +10,7 @@ import type { DemoLicense } from '../views/licensing/demo-license.ts';
  */
 export async function seedDemo(admin: Client<typeof LicenseAdminService>): Promise<DemoLicense> {
   const app = 'demo';
-  try {
-    await admin.createApp({ slug: app, name: 'Demo' });
-  } catch (error) {
-    if (ConnectError.from(error).code !== Code.AlreadyExists) throw error;
-  }
+  await createdOnce(admin.createApp({ slug: app, name: 'Demo' }));
   await admin.setLimitProfile({ app, name: 'free', limits: { projects: 3n, exports: 10n } });
   await admin.setLimitProfile({ app, name: 'pro', limits: { projects: -1n, exports: 1000n } });
   const { licenses } = await admin.issueLicenses({
@@ -26,4 +22,11 @@ export async function seedDemo(admin: Client<typeof LicenseAdminService>): Promi
   const { license, licenseKey } = requireField(licenses[0], 'license');
   const { licenseId, seats } = requireField(license, 'license');
   return { app, licenseId, licenseKey, seats: requireField(seats, 'seats').limit };
+}
+
+/** Waits for the call that creates something, which an earlier run may have created. */
+export async function createdOnce(call: Promise<unknown>): Promise<void> {
+  await call.catch((error) => {
+    if (ConnectError.from(error).code !== Code.AlreadyExists) throw error;
+  });
 }

@@ -20,28 +20,22 @@ export function readTable(text: string, from: string): Table {
   return /^\s*[[{]/.test(content) ? readJson(content, from) : readCsv(content, from);
 }
 
-type Parsed = { readonly record: string[]; readonly info: { readonly lines: number } };
+/** With `info` each record comes with its last line. */
+export const CSV_OPTIONS = { info: true, relax_column_count: true, skip_empty_lines: true, trim: true };
+
+export type CsvRecord = { readonly record: string[]; readonly info: { readonly lines: number } };
 
 function readCsv(text: string, from: string): Table {
-  let parsed: Parsed[];
+  let parsed: CsvRecord[];
   try {
-    // With `info` each record comes with its last line.
-    parsed = parse(text, {
-      delimiter: delimiterOf(text),
-      info: true,
-      relax_column_count: true,
-      skip_empty_lines: true,
-      trim: true,
-    }) as unknown as Parsed[];
+    parsed = parse(text, { ...CSV_OPTIONS, delimiter: delimiterOf(text) }) as unknown as CsvRecord[];
   } catch (error) {
-    if (!(error instanceof CsvError)) throw error;
-    const line = 'lines' in error && typeof error['lines'] === 'number' ? `, line ${error['lines']}` : '';
-    throw usageError(`${from}${line}: this is not CSV (${error.code}). Check the quotes.`);
+    throw csvError(error, from);
   }
   const [first, ...records] = parsed;
   if (first === undefined) throw usageError(`${from} is empty. Its first line must name the columns.`);
   const rows = records.map(({ record, info }) => {
-    const line = info.lines - record.join('').split('\n').length + 1;
+    const line = firstLine({ record, info });
     if (
       record.length > first.record.length &&
       record.slice(first.record.length).some((cell) => cell !== '')
@@ -51,6 +45,17 @@ function readCsv(text: string, from: string): Table {
     return { line, cells: record };
   });
   return { header: first.record, rows };
+}
+
+export function firstLine({ record, info }: CsvRecord): number {
+  return info.lines - record.join('').split('\n').length + 1;
+}
+
+/** For an error of the parser, one that names the line and quotes no value. */
+export function csvError(error: unknown, from: string): unknown {
+  if (!(error instanceof CsvError)) return error;
+  const line = 'lines' in error && typeof error['lines'] === 'number' ? `, line ${error['lines']}` : '';
+  return usageError(`${from}${line}: this is not CSV (${error.code}). Check the quotes.`);
 }
 
 /** The candidate that the first lines have most of, outside of quotes. */

@@ -59,7 +59,7 @@ async function openAny(options: ResultsFileOptions): Promise<Opened> {
     return { file: throughStream(await openPipe(path, interruption), false), opened: 'stream' };
   if (found.isCharacterDevice()) return { file: plainFile(await openToWrite(path)), opened: 'stream' };
   if (!found.isFile()) throw usageError(`${path} is ${kindOf(found)}. Give another file with --out.`);
-  if (!force) throw existing(path);
+  if (!force) throw fileExists(path);
   return overwrittenFile(options, found);
 }
 
@@ -155,13 +155,13 @@ function kindOf(found: Stats): string {
   return found.isSocket() ? 'a socket' : 'not a file, pipe or terminal';
 }
 
-function existing(path: string): Error {
+export function fileExists(path: string): Error {
   return usageError(`${path} exists. Give another file with --out, or overwrite it with --force.`);
 }
 
 /** Converts an error of the operating system to a usage error: nothing has been done yet. */
 function systemErrorIn(path: string, error: unknown): unknown {
   if (!(error instanceof Error && 'syscall' in error && 'code' in error)) return error;
-  if (error.code === 'EEXIST') return existing(path);
+  if (error.code === 'EEXIST') return fileExists(path);
   return usageError(`${path} cannot be written (${error.code}). Give another file with --out.`);
 }

@@ -1,10 +1,10 @@
 // Reads the lines of a provider's statement from a CSV file, one at a time.
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { CsvError, parse } from 'csv-parse';
+import { parse } from 'csv-parse';
 import { usageError } from '../errors/failure.ts';
 import { CellError, plain } from '../import/fields.ts';
-import { delimiterOf } from '../import/read-table.ts';
+import { CSV_OPTIONS, type CsvRecord, csvError, delimiterOf, firstLine } from '../import/read-table.ts';
 import { readAmount, readCurrency, readTime } from './read-cells.ts';
 import {
   LINE_KINDS,
@@ -46,23 +46,13 @@ const MAX_RECORD_BYTES = 128 * 1024;
 /** A title may precede the header. */
 const MAX_LINES_BEFORE_HEADER = 20;
 
-type Parsed = { readonly record: readonly string[]; readonly info: { readonly lines: number } };
-
 /** @throws CliError (usage) that names the line and the column, and quotes no value but a kind */
 export async function* readStatement(options: StatementOptions): AsyncGenerator<StatementLine> {
   const { path, onRead } = options;
   const { delimiter, size } = await inspect(path);
   const file = createReadStream(path);
   const parser = file.pipe(
-    parse({
-      bom: true,
-      delimiter,
-      info: true,
-      max_record_size: MAX_RECORD_BYTES,
-      relax_column_count: true,
-      skip_empty_lines: true,
-      trim: true,
-    }),
+    parse({ ...CSV_OPTIONS, bom: true, delimiter, max_record_size: MAX_RECORD_BYTES }),
   );
   file.on('error', (error) => parser.destroy(error));
   let columns: Columns | undefined;
@@ -70,8 +60,8 @@ export async function* readStatement(options: StatementOptions): AsyncGenerator<
   // The missing columns of the record with the most cells: it is the likely header.
   let lacks = { cells: 0, missing: missingOf([], options.profile) };
   try {
-    for await (const { record, info } of parser as AsyncIterable<Parsed>) {
-      const line = info.lines - record.join('').split('\n').length + 1;
+    for await (const { record, info } of parser as AsyncIterable<CsvRecord>) {
+      const line = firstLine({ record, info });
       if (columns !== undefined) {
         const read = readLine({ record, line, columns, options });
         if (read === undefined) options.onIgnored();
@@ -86,9 +76,7 @@ export async function* readStatement(options: StatementOptions): AsyncGenerator<
       onRead(file.bytesRead, size);
     }
   } catch (error) {
-    if (!(error instanceof CsvError)) throw error;
-    const line = 'lines' in error && typeof error['lines'] === 'number' ? `, line ${error['lines']}` : '';
-    throw usageError(`${path}${line}: this is not CSV (${error.code}). Check the quotes.`);
+    throw csvError(error, path);
   } finally {
     file.destroy();
   }

@@ -39,7 +39,7 @@ export function readSettings(
   const wrong = new Set<keyof Settings>();
   const read: Partial<Record<keyof Settings, unknown>> = {};
   for (const { key, env, flag, fallback, parse } of SETTINGS) {
-    const given = flag === undefined ? undefined : flags[camelCase(flag)];
+    const given = flag === undefined ? undefined : flags[new Option(`--${flag}`).attributeName()];
     const secret = SECRETS.includes(key);
     const variable = secret ? variableInUse(env, environment) : env;
     const source = typeof given === 'string' ? `--${flag}` : variable;
@@ -162,8 +162,4 @@ const CONTRADICTIONS: readonly {
 function namesSeveralServers(redisUrl: Secret<string>): boolean {
   const { nodes, sentinel } = parseRedisAddress(redisUrl.reveal());
   return sentinel === undefined && nodes.length > 1;
-}
-
-function camelCase(flag: string): string {
-  return flag.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -19,17 +19,17 @@ export type CallbackOptions = {
   readonly faults: Faults;
   /** Pauses before a notification without a 2xx response is posted again. */
   readonly retryDelaysMs: readonly number[];
-  readonly timeoutMs: number;
 };
 
 export type Callbacks = ReturnType<typeof createCallbacks>;
 
+const TIMEOUT_MS = 10_000;
 const LATE_MS = 2_000;
 /** Maximum time that a reordered callback waits for the next one. */
 const OVERTAKEN_WITHIN_MS = 5_000;
 const MAX_DELIVERIES = 10_000;
 
-export function createCallbacks({ faults, retryDelaysMs, timeoutMs }: CallbackOptions) {
+export function createCallbacks({ faults, retryDelaysMs }: CallbackOptions) {
   const closing = new AbortController();
   const inFlight = new Set<Promise<void>>();
   const deliveries: Delivery[] = [];
@@ -38,7 +38,7 @@ export function createCallbacks({ faults, retryDelaysMs, timeoutMs }: CallbackOp
   const attempt = async (request: CallbackRequest, ref: string, forged: boolean): Promise<boolean> => {
     const { method, url, body } = request;
     const start = performance.now();
-    const status = await statusOf(request, AbortSignal.any([closing.signal, AbortSignal.timeout(timeoutMs)]));
+    const status = await statusOf(request, AbortSignal.any([closing.signal, AbortSignal.timeout(TIMEOUT_MS)]));
     if (closing.signal.aborted) return true;
     deliveries.push({ ref, method, url, status, durationMs: Math.round(performance.now() - start), forged });
     if (deliveries.length > MAX_DELIVERIES) deliveries.shift();

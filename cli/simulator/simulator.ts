@@ -38,8 +38,6 @@ export type SimulatorOptions = {
   readonly retryDelaysMs?: readonly number[];
   /** Where Stripe sends its events; default the webhook of the hub that created the last checkout session. */
   readonly stripeWebhookUrl?: string;
-  /** Response timeout of a callback; default 10 seconds. */
-  readonly callbackTimeoutMs?: number;
   /** Milliseconds since 1970; default: the system clock. */
   readonly now?: () => number;
 };
@@ -79,7 +77,6 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const callbacks = createCallbacks({
     faults,
     retryDelaysMs: options.retryDelaysMs ?? [1_000, 5_000, 15_000],
-    timeoutMs: options.callbackTimeoutMs ?? 10_000,
   });
   const { grantsPerHour = 60, tokenLifetimeSeconds = 3_600, paymentIdField = 'paymentId' } = options;
   const baseOf = (gateway: Gateway) => `${urlOf(host, listening.port)}/${gateway}`;

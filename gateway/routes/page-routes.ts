@@ -110,14 +110,10 @@ function offerOf({ params: [app = '', offer = ''] }: Call): string {
  */
 function isFromOtherSite({ headers }: Call, publicUrl: string | undefined): boolean {
   const { origin, host } = headers;
-  if (origin === undefined) return !['same-origin', undefined].includes(oneOf(headers['sec-fetch-site']));
+  if (origin === undefined) return !['same-origin', undefined].includes(headers['sec-fetch-site']);
   const url = URL.parse(origin);
   if (url === null) return true;
   return url.host !== host && !(publicUrl !== undefined && url.origin === new URL(publicUrl).origin);
-}
-
-function oneOf(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header[0] : header;
 }
 
 function otherSitePage(): RouteResponse {

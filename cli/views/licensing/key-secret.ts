@@ -18,14 +18,13 @@ export const keySecretView = (secret: KeySecret | undefined): KeySecretView =>
 /** The hub counts no further. */
 const MAX_COUNTED = 10_000;
 
-const stateOf = ({ active }: KeySecretView): string => (active ? 'active' : 'retired');
 const licensesOf = ({ licenses }: KeySecretView): string =>
   licenses >= MAX_COUNTED ? `${MAX_COUNTED} or more` : String(licenses);
 
 /** For the list of secrets and for one secret. */
 export const KEY_SECRET_COLUMNS: readonly Column<KeySecretView>[] = [
   { title: 'Secret', cell: (item) => item.keySecretId },
-  { title: 'State', cell: stateOf },
+  { title: 'State', cell: ({ active }) => (active ? 'active' : 'retired') },
   { title: 'Licenses', cell: licensesOf, right: true },
   { title: 'Created', cell: (item) => shortTime(item.createdAt) },
 ];

@@ -95,11 +95,11 @@ function grantView(grant: OfferTerms['grant']): GrantView {
 }
 
 export const OFFER_FIELDS: readonly Column<OfferView>[] = [
-  { title: 'Offer', cell: offerText },
+  { title: 'Offer', cell: ({ app, slug }) => `${app}/${slug}` },
   { title: 'Id', cell: (item) => item.offerId },
   { title: 'Name', cell: (item) => item.name },
-  { title: 'State', cell: stateText },
-  { title: 'Price', cell: pricesText },
+  { title: 'State', cell: ({ archivedAt }) => (archivedAt === undefined ? 'for sale' : 'archived') },
+  { title: 'Price', cell: ({ prices }) => prices.map(moneyText).join(', ') },
   { title: 'Grants', cell: grantOf },
   { title: 'Profile', cell: (item) => item.limitProfile },
   { title: 'Limits', cell: (item) => item.limits && limitsText(item.limits) },
@@ -125,20 +125,6 @@ export const OFFER_COLUMNS: readonly Column<OfferView>[] = [
   ...pick(OFFER_FIELDS, 'State'),
 ];
 
-/** `demo/pro` */
-function offerText({ app, slug }: OfferView): string {
-  return `${app}/${slug}`;
-}
-
-/** `100.00 BDT, 9.00 USD` */
-function pricesText({ prices }: OfferView): string {
-  return prices.map(moneyText).join(', ');
-}
-
 function grantOf({ grants, seats, validFor, by }: OfferView): string {
   return grantText({ grants, seats, validFor, by } as GrantSummary); // a view has the members of its kind
-}
-
-function stateText({ archivedAt }: OfferView): string {
-  return archivedAt === undefined ? 'for sale' : 'archived';
 }

@@ -32,7 +32,7 @@ export const FEE_DRIFT_COLUMNS: readonly Column<FeeDriftView>[] = [
   { title: 'Paid', cell: ({ paid }) => paid.amount, right: true },
   { title: 'Expected', cell: ({ expected }) => expected.amount, right: true },
   { title: 'Taken', cell: ({ taken }) => taken.amount, right: true },
-  { title: 'Drift', cell: ({ drift }) => signed(drift), right: true },
+  { title: 'Drift', cell: ({ drift }) => `${drift.minorUnits > 0 ? '+' : ''}${drift.amount}`, right: true },
 ];
 
 export const FEE_FIT = json.view(
@@ -89,8 +89,4 @@ export function addFeeLine({ name, gateway, slot, currency, percent, fixed, min,
     ...(max ? [`--max-fee ${max.amount}`] : []),
   ];
   return `hubctl fee add ${name} ${words.join(' ')}`;
-}
-
-function signed({ amount, minorUnits }: json.ValueOf<typeof MONEY>): string {
-  return minorUnits > 0 ? `+${amount}` : amount;
 }

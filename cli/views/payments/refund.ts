@@ -30,7 +30,7 @@ export const refundView = (refund: Refund | undefined): RefundView =>
 
 export const REFUND_FIELDS: readonly Column<RefundView>[] = [
   { title: 'Refund', cell: (item) => item.refundId },
-  { title: 'State', cell: stateText },
+  { title: 'State', cell: (item) => (needsReview(item) ? `${item.state} (review)` : item.state) },
   { title: 'Why', cell: (item) => item.stateReason },
   { title: 'Kind', cell: (item) => item.kind },
   { title: 'By', cell: (item) => item.origin },
@@ -53,8 +53,4 @@ export const REFUND_COLUMNS: readonly Column<RefundView>[] = [
 
 function needsReview({ reviewReason, reviewedAt }: RefundView): boolean {
   return reviewReason !== undefined && reviewedAt === undefined;
-}
-
-function stateText(item: RefundView): string {
-  return needsReview(item) ? `${item.state} (review)` : item.state;
 }

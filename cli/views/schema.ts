@@ -191,6 +191,12 @@ export function viewOf<T extends object, M extends object, O extends Own<T>>(
   return membersOf(schema, requireField(message, schema.title ?? ''), own);
 }
 
+/** Makes views of messages that have each member under its name. */
+export function viewer<T extends object>(schema: TypedSchema<T>) {
+  return <M extends object>(message: (M & Covers<T, M, object>) | undefined): T =>
+    membersOf(schema, requireField(message, schema.title ?? ''));
+}
+
 function membersOf<T extends object>(
   { properties = {} }: Schema,
   message: Readonly<Record<string, unknown>> | object,

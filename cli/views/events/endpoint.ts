@@ -44,7 +44,7 @@ export const REMOVED_ENDPOINT = json.object('RemovedEndpoint', {
   endpointId: json.id('whe', 'the removed endpoint'),
 });
 
-export const endpointView = (endpoint: Endpoint | undefined): EndpointView => json.viewOf(ENDPOINT, endpoint);
+export const endpointView = json.viewer(ENDPOINT);
 
 export function endpointWithSecretView(
   endpoint: Endpoint | undefined,

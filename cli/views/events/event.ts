@@ -1,5 +1,4 @@
 // JSON schemas, columns and CSV of events.
-import type { Event } from '../../../gen/hub/event/v1/event_pb.ts';
 import { csv } from '../../output/csv.ts';
 import { columnsOf } from '../../output/table.ts';
 import * as json from '../schema.ts';
@@ -42,12 +41,11 @@ export const STREAMED_EVENT = json.object('StreamedEvent', {
 });
 export type StreamedEventView = json.ValueOf<typeof STREAMED_EVENT>;
 
-export const eventView = (event: Event | undefined): EventView => json.viewOf(EVENT, event);
+export const eventView = json.viewer(EVENT);
 
 const EVENT_WITH_DATA = json.object('EventWithData', { ...EVENT.properties, data: DATA });
 
-export const eventWithDataView = (event: Event | undefined): json.ValueOf<typeof EVENT_WITH_DATA> =>
-  json.viewOf(EVENT_WITH_DATA, event);
+export const eventWithDataView = json.viewer(EVENT_WITH_DATA);
 
 export const EVENT_FIELDS = columnsOf(EVENT, 'eventId', 'type', 'sequence', 'createdAt', 'object', 'app', 'slot');
 

@@ -1,5 +1,4 @@
 // JSON schema and columns of apps and their signing keys.
-import type { App } from '../../../gen/hub/license/v1/license_pb.ts';
 import { counted } from '../../../lib/presentation/counted.ts';
 import { type Column, columnsOf } from '../../output/table.ts';
 import { seatsText, shortTime } from '../cells.ts';
@@ -33,7 +32,7 @@ export const APP = json.view('App', 'hub.license.v1.App', {
 });
 export type AppView = json.ValueOf<typeof APP>;
 
-export const appView = (app: App | undefined): AppView => json.viewOf(APP, app);
+export const appView = json.viewer(APP);
 
 export const APP_COLUMNS: readonly Column<AppView>[] = [
   { title: 'APP', cell: (app) => app.slug },

@@ -1,5 +1,4 @@
 // JSON schema and columns of customers.
-import type { Customer } from '../../../gen/hub/customer/v1/customer_pb.ts';
 import { type Column, columnsOf, pick } from '../../output/table.ts';
 import { pairsText } from '../cells.ts';
 import * as json from '../schema.ts';
@@ -20,7 +19,7 @@ export const CUSTOMERS = json.object('Customers', {
   count: json.integer('number of listed customers'),
 });
 
-export const customerView = (customer: Customer | undefined): CustomerView => json.viewOf(CUSTOMER, customer);
+export const customerView = json.viewer(CUSTOMER);
 
 export const CUSTOMER_FIELDS: readonly Column<CustomerView>[] = [
   { title: 'Customer', cell: (item) => item.customerId },

@@ -1,5 +1,4 @@
 // JSON schema and columns of the secrets of license keys.
-import type { KeySecret } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import type { Column } from '../../output/table.ts';
 import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
@@ -12,8 +11,7 @@ export const KEY_SECRET = json.view('KeySecret', 'hub.license.v1.KeySecret', {
 });
 type KeySecretView = json.ValueOf<typeof KEY_SECRET>;
 
-export const keySecretView = (secret: KeySecret | undefined): KeySecretView =>
-  json.viewOf(KEY_SECRET, secret);
+export const keySecretView = json.viewer(KEY_SECRET);
 
 /** The hub counts no further. */
 const MAX_COUNTED = 10_000;

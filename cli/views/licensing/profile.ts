@@ -1,5 +1,4 @@
 // JSON schema and columns of limit profiles.
-import type { LimitProfile } from '../../../gen/hub/license/v1/license_pb.ts';
 import { type Column, pick } from '../../output/table.ts';
 import { limitsText } from '../cells.ts';
 import * as json from '../schema.ts';
@@ -11,7 +10,7 @@ export const PROFILE = json.view('Profile', 'hub.license.v1.LimitProfile', {
 });
 export type ProfileView = json.ValueOf<typeof PROFILE>;
 
-export const profileView = (profile: LimitProfile | undefined): ProfileView => json.viewOf(PROFILE, profile);
+export const profileView = json.viewer(PROFILE);
 
 export const PROFILE_FIELDS: readonly Column<ProfileView>[] = [
   { title: 'App', cell: (item) => item.app },

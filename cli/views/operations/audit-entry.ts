@@ -1,9 +1,5 @@
 // JSON schemas and columns of audit log entries and of a verification of their chain.
-import type {
-  AuditEntry,
-  LinkedAuditEntry,
-  VerifyAuditLogResponse,
-} from '../../../gen/hub/access/v1/audit_service_pb.ts';
+import type { AuditEntry, LinkedAuditEntry } from '../../../gen/hub/access/v1/audit_service_pb.ts';
 import { ACTOR_KINDS, nameOf } from '../../../lib/presentation/enum-names.ts';
 import { type Column, columnsOf } from '../../output/table.ts';
 import * as json from '../schema.ts';
@@ -67,8 +63,7 @@ export const AUDIT_CHAIN = json.view('AuditChain', 'hub.access.v1.VerifyAuditLog
 });
 export type AuditChainView = json.ValueOf<typeof AUDIT_CHAIN>;
 
-export const auditChainView = (reply: VerifyAuditLogResponse): AuditChainView =>
-  json.viewOf(AUDIT_CHAIN, reply);
+export const auditChainView = json.viewer(AUDIT_CHAIN);
 
 export const AUDIT_CHAIN_FIELDS: readonly Column<AuditChainView>[] = [
   { title: 'Chain', cell: (item) => (item.ok ? 'holds' : 'is broken') },

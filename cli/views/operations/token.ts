@@ -29,7 +29,7 @@ export const CREATED_TOKEN = json.view(
 );
 export type CreatedTokenView = json.ValueOf<typeof CREATED_TOKEN>;
 
-export const tokenView = (token: ServiceToken | undefined): TokenView => json.viewOf(TOKEN, token);
+export const tokenView = json.viewer(TOKEN);
 
 /** `token` is empty if a certificate replaces it. */
 export function createdTokenView(serviceToken: ServiceToken | undefined, token: string): CreatedTokenView {

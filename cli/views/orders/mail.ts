@@ -1,6 +1,4 @@
 // JSON schemas and columns of mails and their templates.
-import type { Mail, MailTemplate } from '../../../gen/hub/mail/v1/mail_pb.ts';
-import type { SendTestMailResponse } from '../../../gen/hub/mail/v1/mail_service_pb.ts';
 import { MAIL_KINDS, MAIL_STATES } from '../../../lib/presentation/enum-names.ts';
 import { type CsvColumns, csv } from '../../output/csv.ts';
 import { type Column, columnsOf, pick } from '../../output/table.ts';
@@ -25,7 +23,7 @@ export const MAIL = json.view('Mail', 'hub.mail.v1.Mail', {
 });
 export type MailView = json.ValueOf<typeof MAIL>;
 
-export const mailView = (mail: Mail | undefined): MailView => json.viewOf(MAIL, mail);
+export const mailView = json.viewer(MAIL);
 
 export const MAIL_FIELDS: readonly Column<MailView>[] = [
   ...columnsOf(MAIL, 'mailId', 'state', 'kind', 'app', 'orderId', 'language', 'createdAt', 'sentAt'),
@@ -67,11 +65,9 @@ export const TEMPLATE = json.view('MailTemplate', 'hub.mail.v1.MailTemplate', {
   html: json.text(),
 });
 
-export const templateSummaryView = (template: MailTemplate | undefined): TemplateSummaryView =>
-  json.viewOf(TEMPLATE_SUMMARY, template);
+export const templateSummaryView = json.viewer(TEMPLATE_SUMMARY);
 
-export const templateView = (template: MailTemplate | undefined): json.ValueOf<typeof TEMPLATE> =>
-  json.viewOf(TEMPLATE, template);
+export const templateView = json.viewer(TEMPLATE);
 
 export const TEMPLATE_COLUMNS: readonly Column<TemplateSummaryView>[] = [
   ...columnsOf(TEMPLATE_SUMMARY, 'kind', 'language', 'subject'),
@@ -104,8 +100,7 @@ export const TEST_MAIL = json.view('TestMail', 'hub.mail.v1.SendTestMailResponse
 });
 export type TestMailView = json.ValueOf<typeof TEST_MAIL>;
 
-export const testMailView = (response: SendTestMailResponse | undefined): TestMailView =>
-  json.viewOf(TEST_MAIL, response);
+export const testMailView = json.viewer(TEST_MAIL);
 
 export const TEST_MAIL_FIELDS: readonly Column<TestMailView>[] = [
   { title: 'Sent', cell: (item) => (item.sent ? 'yes' : 'no') },

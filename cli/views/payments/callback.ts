@@ -1,5 +1,4 @@
 // JSON schemas and columns of callbacks and their verifications.
-import type { Callback, Verification } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { CALLBACK_STATES, CHARGE_STATUSES } from '../../../lib/presentation/enum-names.ts';
 import { outcomeText } from '../../../lib/presentation/session-timeline.ts';
 import { type Column, columnsOf, pick } from '../../output/table.ts';
@@ -36,10 +35,9 @@ export const CALLBACK_WITH_VERIFICATIONS = json.object('CallbackWithVerification
   verifications: json.list(VERIFICATION, 'its verifications with the provider, oldest first'),
 });
 
-export const callbackView = (callback: Callback | undefined): CallbackView => json.viewOf(CALLBACK, callback);
+export const callbackView = json.viewer(CALLBACK);
 
-export const verificationView = (verification: Verification): VerificationView =>
-  json.viewOf(VERIFICATION, verification);
+export const verificationView = json.viewer(VERIFICATION);
 
 export const CALLBACK_FIELDS: readonly Column<CallbackView>[] = [
   ...columnsOf(CALLBACK, 'callbackId', 'gateway', 'sessionId'),

@@ -9,7 +9,6 @@ export type VerbManual = {
   readonly description: string;
   /** Paragraphs below the options. A paragraph that begins with `1. ` is a list item. */
   readonly notes?: readonly string[];
-  /** Shell lines that run the command. */
   readonly examples: readonly [string, ...string[]];
   readonly prints: Prints;
 };

@@ -69,7 +69,6 @@ export function unavailable(cause: unknown): Problem {
   });
 }
 
-/** The Problem for a service at its capacity. */
 export function overloaded(cause?: unknown): Problem {
   return new Problem('overloaded', 'The hub is overloaded. Try again in a few seconds.', {
     headers: ['Retry-After', String(SHED_SECONDS)],

@@ -52,7 +52,6 @@ function unknownWord(message: string, command: Command, all: Command): string {
 /** Most nouns have a `list`: a longer list of suggestions helps nobody. */
 const MAX_GUESSES = 3;
 
-/** The allowed words. */
 function amongChoices(message: string): string | undefined {
   const [, option, typed = '', argument, choices = ''] =
     /(?:option '.*?(--[\w-]+).*?'|command-argument).*?(?:argument|value) '(.*?)' is invalid(?: for argument '(.*?)')?\. .*?Allowed choices are (.*)\./s.exec(

@@ -5,7 +5,6 @@ import { describeError } from '../errors/describe-error.ts';
 import { bar } from '../output/progress.ts';
 import { untilInterrupted } from './interruption.ts';
 
-/** Calls at the same time. */
 const AT_ONCE = 4;
 
 /** Reads all pages. @param noun `license` */

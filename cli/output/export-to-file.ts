@@ -7,7 +7,6 @@ import * as json from '../views/schema.ts';
 import { openForResults } from './new-file.ts';
 import { printableJson } from './printable.ts';
 
-/** Result printed after an export to a file. */
 const EXPORTED = json.object('Exported', {
   file: json.text('the file'),
   exported: json.integer('how many entries it has'),

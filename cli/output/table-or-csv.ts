@@ -8,7 +8,6 @@ import { exportLines } from './export-to-file.ts';
 import type { ListOptions } from './output.ts';
 import type { Column } from './table.ts';
 
-/** Values of `--max`, `--format`, `--out` and `--force`. */
 export type FormatOptions = {
   readonly max?: number;
   readonly format?: 'table' | 'csv';

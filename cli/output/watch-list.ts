@@ -9,7 +9,6 @@ import { printable, printableJson } from './printable.ts';
 import { createScreen } from './screen.ts';
 import { type Column, createTable } from './table.ts';
 
-/** Values of `--max`, `--watch` and `--interval`. */
 export type ListingOptions = { readonly max?: number; readonly watch?: true; readonly interval?: number };
 
 /** Number of items to watch without `--max`. */

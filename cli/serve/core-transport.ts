@@ -78,7 +78,6 @@ const SILENT_MS = 2_000;
 const PING_MS = 3_000;
 const ATTEMPTS = 3;
 
-/** The part of a session manager that a transport needs. */
 type Calls = Pick<Http2SessionManager, 'authority' | 'request' | 'notifyResponseByteRead'>;
 
 /**

@@ -35,7 +35,6 @@ export async function openMetricsPort(
   );
   await listen(listener.server, rpcPort, rpcHost, '--rpc-port or HUB_RPC_PORT');
   return {
-    /** The address of the port, for this machine. */
     url: urlOf(listener.server, tls ? 'https' : 'http'),
     reload: async () => tls?.reload(),
     async close(graceMs: number): Promise<void> {

@@ -235,7 +235,6 @@ type Definition<T> = {
   readonly flag: string | undefined;
   /** The placeholder of the value in the help: `<port>` */
   readonly placeholder: string | undefined;
-  /** The allowed words. */
   readonly words?: readonly string[];
   readonly description: string;
   /** The default as text; undefined if unset. */

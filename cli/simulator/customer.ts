@@ -25,7 +25,6 @@ export type CustomerOptions = {
 
 export type Customer = ReturnType<typeof createCustomer>;
 
-/** Response to a browser. */
 export type Page = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

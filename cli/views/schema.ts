@@ -10,7 +10,6 @@ const READ = Symbol('read');
 /** A JSON Schema (2020-12) of values of the type T. */
 export type TypedSchema<T = unknown> = Schema & { readonly [READ]: (field: never) => T };
 
-/** The type of the values that a schema describes. */
 export type ValueOf<S> = S extends TypedSchema<infer T> ? T : never;
 
 export type Schema = {
@@ -30,7 +29,6 @@ export type Schema = {
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly additionalProperties?: Schema | boolean;
-  /** Whether the member may be missing from its object. */
   readonly optional?: boolean;
   /** For an object: the contract message that it shows. */
   readonly message?: string;

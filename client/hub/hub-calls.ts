@@ -66,7 +66,6 @@ export function createHubCalls(http: Http, app: string, machine: Machine) {
       };
     },
 
-    /** The public keys of the app. */
     async keys(signal?: Signal): Promise<PublicPoint[]> {
       const { keys } = await http({ path: `v1/apps/${app}/jwks.json`, signal });
       if (!Array.isArray(keys)) throw unexpectedAnswer('no key set');

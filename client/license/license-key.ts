@@ -12,7 +12,6 @@ export async function hashOfKey(licenseKey: string): Promise<string> {
   return encodeBase64url(new Uint8Array(await sha256(`hubctl-license-key\n${normalizeKey(licenseKey)}`)));
 }
 
-/** Whether the record belongs to this license key. */
 export async function isKeyOf(
   kept: { readonly licenseKey?: string; readonly licenseKeyHash?: string },
   licenseKey: string,

@@ -15,7 +15,6 @@ export type DocumentParts = {
   readonly version: string;
 };
 
-/** Returns the OpenAPI 3.1 document. */
 export function openApiDocument({ routes, drivers, comments, version }: DocumentParts): JsonSchema {
   const components = createComponents();
   const parts = { components, comments };

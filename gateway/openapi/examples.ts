@@ -4,11 +4,9 @@ import { readFileSync } from 'node:fs';
 export type Example = {
   readonly parameters?: { readonly [name: string]: string };
   readonly body?: object;
-  /** Response body. */
   readonly response?: unknown;
 };
 
-/** By operation id. */
 export const EXAMPLES: { readonly [operationId: string]: Example } = JSON.parse(
   readFileSync(new URL('examples.json', import.meta.url), 'utf8'),
 );

@@ -25,14 +25,12 @@ export const NOTHING: Html = { html: '' };
 export type PageParts = {
   readonly title: string;
   readonly main: Html;
-  /** More of the head. */
   readonly head?: Html;
   readonly status?: number;
   /** Additional headers: name, value, name, value, … */
   readonly headers?: readonly string[];
   /** A script of its own; the policy allows no other. It may make requests to the hub. */
   readonly script?: PageScript;
-  /** Whether the page has a form. */
   readonly hasForm?: boolean;
 };
 

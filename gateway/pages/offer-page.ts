@@ -5,7 +5,6 @@ import { formatDecimal } from '../../lib/presentation/money.ts';
 import type { RouteResponse } from '../routes/route.ts';
 import { type Html, html, NOTHING, pageResponse } from './layout.ts';
 
-/** The fields of the form. */
 export type OfferForm = { readonly email: string; readonly name: string; readonly currency: string };
 
 const EMPTY: OfferForm = { email: '', name: '', currency: '' };

@@ -156,7 +156,6 @@ export function parseTarget(text: string): Target {
 
 export type RouteMatch = { readonly route: Route; readonly params: readonly string[] };
 
-/** Creates the function that finds the route of a path. */
 export function createMatcher(routes: readonly Route[]): (path: readonly string[]) => RouteMatch | undefined {
   const table = routes.map((route) => ({ route, parts: route.pattern.slice(1).split('/') }));
   return (path) => {

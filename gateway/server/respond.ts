@@ -112,7 +112,6 @@ function sendResponse(exchange: Exchange, response: RouteResponse, closes: boole
   else res.end(response.body);
 }
 
-/** Returns the response for a problem. */
 function problemResponse(problem: Problem, requestId: string): RouteResponse {
   return {
     status: PROBLEMS[problem.code].status,

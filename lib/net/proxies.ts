@@ -47,7 +47,6 @@ export function parseTrustedProxies(text: string): string[] {
   return items;
 }
 
-/** Creates the function that checks whether a socket's peer is a trusted proxy. */
 export function createIsProxy(trustedProxies: readonly string[]): (peer: string) => boolean {
   const trusted = blockListOf(trustedProxies);
   return (peer) => isTrusted(trusted, normalAddress(peer) ?? UNKNOWN);

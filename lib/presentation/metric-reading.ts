@@ -11,7 +11,6 @@ export type Reading = {
   value(name: string, labels?: Labels): number | undefined;
   /** Largest or smallest of these samples; undefined if there are none. */
   extreme(which: 'max' | 'min', name: string, labels?: Labels): number | undefined;
-  /** Distinct values of a label. */
   valuesOf(name: string, label: string): string[];
 };
 

@@ -3,7 +3,6 @@ import type { OfferTerms } from '../../gen/hub/order/v1/order_pb.ts';
 import { type CalendarPeriod, DAY_MS, periodText } from './calendar.ts';
 import { counted } from './counted.ts';
 
-/** The essentials of a grant. */
 export type GrantSummary =
   /** Without seats the default of the app, without a validity for ever. */
   | { readonly grants: 'license'; readonly seats?: number; readonly validFor?: CalendarPeriod }

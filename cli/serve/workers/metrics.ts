@@ -3,7 +3,6 @@ import { type Family, mergeFamilies } from '../../../lib/metrics/family.ts';
 import { createMetrics, type GaugeSpec } from '../../../lib/metrics/metrics.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 
-/** The members of a worker process that are needed here. */
 type WorkerProcess = { readonly id: number; send(message: ToWorker, done: () => void): unknown };
 
 type MetricsMessage = Extract<FromWorker, { gather: number } | { measured: unknown }>;
@@ -90,7 +89,6 @@ export function createWorkerMetrics(wanted: number) {
       latest.delete(id);
       if (counts.length > 0) endedCounters = [...endedCounters, counts];
     },
-    /** Handles a message about metrics. */
     receive(worker: WorkerProcess, message: MetricsMessage): void {
       if ('measured' in message) {
         awaited.get(message.for)?.(message.measured);

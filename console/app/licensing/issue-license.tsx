@@ -149,7 +149,6 @@ const EXPIRIES = [
   ['first', 'a period after the first activation'],
 ] as const;
 
-/** The first values of the form. */
 const NEW_LICENSE = {
   ...NO_TERMS,
   ...NO_PERIOD,

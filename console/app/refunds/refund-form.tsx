@@ -80,7 +80,6 @@ type EffectOptions = Pick<RefundProps, 'session' | 'order'> & {
   readonly currency: string;
 };
 
-/** Describes the effect of submitting, in a sentence or two. */
 function effectOf(text: string, { leftMinor, currency, session, order }: EffectOptions): string {
   let minorUnits: bigint;
   try {

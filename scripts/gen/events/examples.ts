@@ -58,7 +58,6 @@ const TERMS: Fields<typeof LicenseSchema> = {
   keyDerivable: true,
 };
 
-/** A license that was just issued. */
 const newLicense = (change: Fields<typeof LicenseSchema> = {}): JsonObject =>
   showObject(LicenseSchema, { ...TERMS, ...change });
 

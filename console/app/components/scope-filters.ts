@@ -13,8 +13,6 @@ export type Scope = {
   readonly chosen: string | undefined;
 };
 
-const EVERY_MS = 300_000;
-
 export function useSlots(): Scope {
   const { hub, caller } = useSignedIn();
   return useScope('slot', caller.slots, 'paymentAdmin.listSlots', async (signal) => {
@@ -40,7 +38,7 @@ function useScope(
 ): Scope {
   const { may, isLimited } = useSignedIn();
   const { query } = useRoute();
-  const { data } = useLive(name, EVERY_MS, async (signal) =>
+  const { data } = useLive(name, 300_000, async (signal) =>
     !isLimited && may(method) ? list(signal) : own,
   );
   const only = isLimited ? own[0] : undefined;

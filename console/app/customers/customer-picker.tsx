@@ -8,7 +8,6 @@ import { useLive } from '../poll-hub.ts';
 import { useSignedIn } from '../sign-in-state.ts';
 
 const SHOWN = 8;
-const EVERY_MS = 60_000;
 
 export type PickerProps = {
   readonly form: Form<'customerId'>;
@@ -21,7 +20,7 @@ export function CustomerPicker({ form, app }: PickerProps) {
   const id = useId();
   const [typed, setTyped] = useState('');
   const search = useDebounced(typed.trim());
-  const live = useLive(`${app} ${search}`, EVERY_MS, (signal) =>
+  const live = useLive(`${app} ${search}`, 60_000, (signal) =>
     hub.customers.listCustomers(
       { pageSize: SHOWN + 1, ...omitEmpty({ search, app: isLimited ? app : '' }) },
       { signal },

@@ -9,11 +9,9 @@ import { Table } from '../components/table.tsx';
 import { useLive } from '../poll-hub.ts';
 import { useSignedIn } from '../sign-in-state.ts';
 
-const EVERY_MS = 5_000;
-
 export function CallbackView({ id }: { readonly id: string }) {
   const { hub, may } = useSignedIn();
-  const live = useLive(id, EVERY_MS, async (signal) => {
+  const live = useLive(id, 5_000, async (signal) => {
     const { callback, verifications } = await hub.paymentAdmin.getCallback({ callbackId: id }, { signal });
     if (callback === undefined) throw new Error('the hub returned no callback');
     return { callback, verifications };

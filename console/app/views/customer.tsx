@@ -17,13 +17,11 @@ import { useLive } from '../poll-hub.ts';
 import { useRoute } from '../route.ts';
 import { useSignedIn } from '../sign-in-state.ts';
 
-const EVERY_MS = 15_000;
-
 export function CustomerView({ id }: { readonly id: string }) {
   const { hub } = useSignedIn();
   const apps = useApps();
   const { after: pageToken = '' } = useRoute().query;
-  const live = useLive(JSON.stringify([id, apps.chosen, pageToken]), EVERY_MS, async (signal) => {
+  const live = useLive(JSON.stringify([id, apps.chosen, pageToken]), 15_000, async (signal) => {
     const [{ customer }, page] = await Promise.all([
       hub.customers.getCustomer({ customerId: id }, { signal }),
       hub.licenses.listLicenses(

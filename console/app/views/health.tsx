@@ -12,7 +12,6 @@ import { Table } from '../components/table.tsx';
 import { useLive } from '../poll-hub.ts';
 import { useSignedIn } from '../sign-in-state.ts';
 
-const EVERY_MS = 3_000;
 /** Rates need two readings; the first load takes both. */
 const FIRST_MS = 1_000;
 const REMEMBERED = 60;
@@ -23,7 +22,7 @@ export function HealthView() {
   const { hub } = useSignedIn();
   const before = useRef<Reading | undefined>(undefined);
   const history = useRef<readonly Throughput[]>([]);
-  const live = useLive('health', EVERY_MS, async (signal): Promise<HealthHistory> => {
+  const live = useLive('health', 3_000, async (signal): Promise<HealthHistory> => {
     const read = async (): Promise<Reading> => {
       const { families } = await hub.metrics.readMetrics({}, { signal });
       return createReading(families, performance.now());

@@ -17,14 +17,12 @@ import { useLive } from '../poll-hub.ts';
 import { linkTo, useRoute } from '../route.ts';
 import { canSeeOrders, type SignedIn, useSignedIn } from '../sign-in-state.ts';
 
-const EVERY_MS = 10_000;
-
 export function LicenseView({ id }: { readonly id: string }) {
   const who = useSignedIn();
   const { licenses, orders } = who.hub;
   const { after: pageToken = '', released = '' } = useRoute().query;
   const withReleased = released !== '';
-  const live = useLive(`${id} ${pageToken} ${released}`, EVERY_MS, async (signal) => {
+  const live = useLive(`${id} ${pageToken} ${released}`, 10_000, async (signal) => {
     const [{ license }, seats, page] = await Promise.all([
       licenses.getLicense({ licenseId: id }, { signal }),
       licenses.listSeats({ licenseId: id, includeReleased: withReleased, pageToken }, { signal }),

@@ -17,11 +17,9 @@ import { useLive } from '../poll-hub.ts';
 import { linkTo } from '../route.ts';
 import { useSignedIn } from '../sign-in-state.ts';
 
-const EVERY_MS = 10_000;
-
 export function OverviewView() {
   const who = useSignedIn();
-  const live = useLive('overview', EVERY_MS, (signal) => loadOverview(who, signal));
+  const live = useLive('overview', 10_000, (signal) => loadOverview(who, signal));
   return (
     <LivePage title="Overview" live={live}>
       {(seen) => (

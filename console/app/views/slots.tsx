@@ -12,11 +12,9 @@ import { useLive } from '../poll-hub.ts';
 import { linkTo } from '../route.ts';
 import { useSignedIn } from '../sign-in-state.ts';
 
-const EVERY_MS = 30_000;
-
 export function SlotsView() {
   const { hub, may } = useSignedIn();
-  const live = useLive('slots', EVERY_MS, (signal) => hub.paymentAdmin.listSlots({}, { signal }));
+  const live = useLive('slots', 30_000, (signal) => hub.paymentAdmin.listSlots({}, { signal }));
   const mayTest = may('paymentAdmin.testSlot');
   return (
     <LivePage title="Slots" live={live}>

@@ -21,8 +21,6 @@ import { useLive } from '../poll-hub.ts';
 import { useRoute } from '../route.ts';
 import { useSignedIn } from '../sign-in-state.ts';
 
-const EVERY_MS = 60_000;
-
 const PERIODS = [
   ['7', 'last 7 days'],
   ['30', 'last 30 days'],
@@ -36,7 +34,7 @@ export function UsageView() {
   const slots = useSlots();
   const { chosen: slot } = slots;
   const span = PERIODS.find(([days]) => days === query['span'])?.[0] ?? '30';
-  const live = useLive(`${span} ${slot}`, EVERY_MS, async (signal) => {
+  const live = useLive(`${span} ${slot}`, 60_000, async (signal) => {
     const days = daysBack(Number(span), new Date());
     const [first = new Date()] = days;
     const reply = await hub.paymentAdmin.summarizeUsage(
@@ -125,11 +123,9 @@ function DayTable({ days, currency }: { readonly days: readonly UsageDay[]; read
   );
 }
 
-const RULES_EVERY_MS = 120_000;
-
 function FeeRules() {
   const { hub } = useSignedIn();
-  const live = useLive('rules', RULES_EVERY_MS, (signal) => hub.paymentAdmin.listFeeRules({}, { signal }));
+  const live = useLive('rules', 120_000, (signal) => hub.paymentAdmin.listFeeRules({}, { signal }));
   return (
     <Section title="Fee rules">
       <Loaded live={live}>

@@ -15,8 +15,6 @@ import { useLive } from '../../poll-hub.ts';
 import { useRoute } from '../../route.ts';
 import { useSignedIn } from '../../sign-in-state.ts';
 
-const EVERY_MS = 5_000;
-
 const TABS = [
   ['', 'All', 'This endpoint has no deliveries yet.'],
   ['failed', 'Failed', 'No delivery has failed.'],
@@ -28,7 +26,7 @@ export function EndpointView({ id }: { readonly id: string }) {
   const { state = '', after: pageToken = '' } = useRoute().query;
   const [, , empty] = TABS.find(([name]) => name === state) ?? TABS[0];
   const live = useKept(
-    useLive(JSON.stringify([id, state, pageToken]), EVERY_MS, async (signal) => {
+    useLive(JSON.stringify([id, state, pageToken]), 5_000, async (signal) => {
       const request = { endpointId: id, state: numberOf(DELIVERY_STATES, state), pageToken };
       const [{ endpoint }, page] = await Promise.all([
         hub.events.getEndpoint({ endpointId: id }, { signal }),

@@ -9,11 +9,9 @@ import { useLive } from '../../poll-hub.ts';
 import { linkTo } from '../../route.ts';
 import { useSignedIn } from '../../sign-in-state.ts';
 
-const EVERY_MS = 10_000;
-
 export function EndpointsView() {
   const { hub, may } = useSignedIn();
-  const live = useLive('endpoints', EVERY_MS, (signal) => hub.events.listEndpoints({}, { signal }));
+  const live = useLive('endpoints', 10_000, (signal) => hub.events.listEndpoints({}, { signal }));
   const mayAdd = may('events.createEndpoint');
   return (
     <LivePage title="Endpoints" live={live} actions={() => mayAdd && <AddEndpoint />}>

@@ -12,11 +12,9 @@ import { useLive } from '../../poll-hub.ts';
 import { linkTo } from '../../route.ts';
 import { useSignedIn } from '../../sign-in-state.ts';
 
-const EVERY_MS = 3_000;
-
 export function EventView({ id }: { readonly id: string }) {
   const { hub } = useSignedIn();
-  const live = useLive(id, EVERY_MS, async (signal) => {
+  const live = useLive(id, 3_000, async (signal) => {
     const [{ event, deliveries }, { endpoints }] = await Promise.all([
       hub.events.getEvent({ eventId: id }, { signal }),
       hub.events.listEndpoints({}, { signal }),

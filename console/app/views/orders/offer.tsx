@@ -13,12 +13,10 @@ import { useLive } from '../../poll-hub.ts';
 import { linkTo, useRoute } from '../../route.ts';
 import { useSignedIn } from '../../sign-in-state.ts';
 
-const EVERY_MS = 15_000;
-
 export function OfferView({ id }: { readonly id: string }) {
   const { hub } = useSignedIn();
   const wantedVersion = Number(/^\d{1,9}$/.exec(useRoute().query['version'] ?? '')?.[0] ?? 0);
-  const live = useLive(`${id} ${wantedVersion}`, EVERY_MS, async (signal) => {
+  const live = useLive(`${id} ${wantedVersion}`, 15_000, async (signal) => {
     const get = (version: number) => hub.offers.getOffer({ offer: id, version }, { signal });
     const [{ offer: current }, { offer: shown }] = await Promise.all([get(0), get(wantedVersion)]);
     if (current === undefined || shown === undefined) throw new Error('the hub returned no offer');

@@ -14,11 +14,9 @@ import { useLive } from '../../poll-hub.ts';
 import { linkTo } from '../../route.ts';
 import { useSignedIn } from '../../sign-in-state.ts';
 
-const EVERY_MS = 10_000;
-
 export function OrderView({ id }: { readonly id: string }) {
   const who = useSignedIn();
-  const live = useLive(id, EVERY_MS, (signal) => loadOrder(who, id, signal));
+  const live = useLive(id, 10_000, (signal) => loadOrder(who, id, signal));
   return (
     <LivePage
       title="Order"

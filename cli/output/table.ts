@@ -19,18 +19,23 @@ export type PlainMember<T> = {
   string;
 
 /**
- * A column for each of these members. Its title is the name in words: `Seat` for `seatId`, `Last seen` for `lastSeenAt`.
- * Times are shown in seconds, and numbers are aligned to the right.
+ * A column for each of these members. By default its title is the name in words: `Seat` for `seatId`, `Last seen` for
+ * `lastSeenAt`. An object has other titles by member. Times are shown in seconds, and numbers are aligned to the right.
  */
 export function columnsOf<T>(
   { properties = {} }: TypedSchema<T>,
-  ...members: readonly PlainMember<T>[]
+  ...members: readonly (PlainMember<T> | { readonly [member in PlainMember<T>]?: string })[]
 ): readonly Column<T>[] {
-  return members.map((member) => {
+  const titled = members.flatMap((each) =>
+    typeof each === 'object'
+      ? (Object.entries(each) as [PlainMember<T>, string][])
+      : [[each, titleOf(each)] as const],
+  );
+  return titled.map(([member, title]) => {
     const { type, pattern } = properties[member] ?? {};
     const text = (value: unknown) => (pattern === TIME ? shortTime(value as string | undefined) : value);
     return {
-      title: titleOf(member),
+      title,
       cell: (item) => text(item[member]) as string | number | undefined, // it is a plain member
       right: type === 'integer' || type === 'number',
     };

@@ -5,7 +5,7 @@ import { counted } from '../../../lib/presentation/counted.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { CliError, EXIT, PartialFailure, usageError } from '../../errors/failure.ts';
 import { bar } from '../../output/progress.ts';
-import type { Column } from '../../output/table.ts';
+import { type Column, columnsOf } from '../../output/table.ts';
 import { openKeyFile } from '../../parse/key-file.ts';
 import { timestampOf } from '../../parse/parse-time.ts';
 import {
@@ -53,8 +53,7 @@ export const ISSUED_LICENSES = json.object('IssuedLicenses', {
 });
 
 const WRITTEN_FIELDS: readonly Column<json.ValueOf<typeof ISSUED_LICENSES>>[] = [
-  { title: 'Written to', cell: ({ file }) => file },
-  { title: 'Licenses issued', cell: ({ issued }) => issued },
+  ...columnsOf(ISSUED_LICENSES, { file: 'Written to', issued: 'Licenses issued' }),
 ];
 
 export async function issueKeys(commandContext: CommandContext, options: IssueOptions): Promise<void> {

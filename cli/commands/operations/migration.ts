@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
-import type { Column } from '../../output/table.ts';
+import { type Column, columnsOf } from '../../output/table.ts';
 import { addSettings, DATABASE_SETTINGS, readSettings } from '../../serve/settings.ts';
 import { packageVersion } from '../../version.ts';
 import * as json from '../../views/schema.ts';
@@ -18,13 +18,12 @@ const MIGRATION = json.object('Migration', {
 type MigrationView = json.ValueOf<typeof MIGRATION>;
 
 const COLUMNS: readonly Column<MigrationView>[] = [
-  { title: 'MIGRATION', cell: (item) => item.name },
-  { title: 'STATE', cell: (item) => item.state },
+  ...columnsOf(MIGRATION, { name: 'Migration' }, 'state'),
   {
-    title: 'COMPATIBLE',
+    title: 'Compatible',
     cell: (item) => (item.compatible === undefined ? '' : item.compatible ? 'yes' : 'no'),
   },
-  { title: 'APPLIED', cell: (item) => item.appliedAt },
+  { title: 'Applied', cell: (item) => item.appliedAt },
 ];
 
 export function registerMigration(

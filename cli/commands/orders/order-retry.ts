@@ -134,8 +134,7 @@ const RESULT_FIELDS: readonly Column<json.ValueOf<typeof RETRIED_ORDERS>>[] = [
 ];
 
 const UNFULFILLED_COLUMNS: readonly Column<UnfulfilledOrder>[] = [
-  { title: 'ORDER', cell: (item) => item.orderId },
-  { title: 'WHY', cell: (item) => item.message },
+  ...columnsOf(UNFULFILLED_ORDER, 'orderId', { message: 'Why' }),
 ];
 
 /** ` (the first: ord_… of demo/renewal: this license has been revoked)` */

@@ -2,7 +2,6 @@
 import type { Delivery } from '../../../gen/hub/event/v1/event_pb.ts';
 import { DELIVERY_STATES } from '../../../lib/presentation/enum-names.ts';
 import { type Column, columnsOf } from '../../output/table.ts';
-import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 
 export const DELIVERY = json.view('Delivery', 'hub.event.v1.Delivery', {
@@ -26,12 +25,8 @@ export function deliveryView(delivery: Delivery | undefined): DeliveryView {
 }
 
 const OUTCOME: readonly Column<DeliveryView>[] = [
-  ...columnsOf(DELIVERY, 'state', 'attempts'),
-  { title: 'Last', cell: (item) => shortTime(item.lastAttemptAt) },
-  { title: 'Next', cell: (item) => shortTime(item.nextAttemptAt) },
-  { title: 'Status', cell: (item) => item.responseStatus, right: true },
-  { title: 'MS', cell: (item) => item.durationMs, right: true },
-  { title: 'Problem', cell: (item) => item.problem },
+  ...columnsOf(DELIVERY, 'state', 'attempts', { lastAttemptAt: 'Last', nextAttemptAt: 'Next' }),
+  ...columnsOf(DELIVERY, { responseStatus: 'Status', durationMs: 'MS' }, 'problem'),
 ];
 
 export const DELIVERIES_TO_ENDPOINT_COLUMNS: readonly Column<DeliveryView>[] = [
@@ -45,10 +40,7 @@ export const DELIVERIES_OF_EVENT_COLUMNS: readonly Column<DeliveryView>[] = [
 ];
 
 export const DELIVERY_FIELDS: readonly Column<DeliveryView>[] = [
-  ...columnsOf(DELIVERY, 'eventId', 'type', 'endpointId', 'state'),
-  { title: 'Status', cell: (item) => item.responseStatus },
-  { title: 'Problem', cell: (item) => item.problem },
+  ...columnsOf(DELIVERY, 'eventId', 'type', 'endpointId', 'state', { responseStatus: 'Status' }, 'problem'),
   { title: 'Took', cell: ({ durationMs }) => (durationMs === undefined ? undefined : `${durationMs} ms`) },
-  { title: 'Answer', cell: (item) => item.responseBody },
-  { title: 'Next attempt', cell: (item) => shortTime(item.nextAttemptAt) },
+  ...columnsOf(DELIVERY, { responseBody: 'Answer' }, 'nextAttemptAt'),
 ];

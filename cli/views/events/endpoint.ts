@@ -61,8 +61,7 @@ export const ENDPOINT_FIELDS: readonly Column<EndpointView>[] = [
   { title: 'License keys', cell: (item) => (item.includeKeys ? 'in license.issued' : 'never') },
   { title: 'Description', cell: (item) => item.description },
   { title: 'State', cell: stateText },
-  { title: 'Created', cell: (item) => shortTime(item.createdAt) },
-  { title: 'Old secret until', cell: (item) => shortTime(item.previousSecretUntil) },
+  ...columnsOf(ENDPOINT, 'createdAt', { previousSecretUntil: 'Old secret until' }),
 ];
 
 export const ENDPOINT_COLUMNS = pick(ENDPOINT_FIELDS, 'Endpoint', 'URL', 'Events', 'State');

@@ -35,18 +35,14 @@ export type AppView = json.ValueOf<typeof APP>;
 export const appView = json.viewer(APP);
 
 export const APP_COLUMNS: readonly Column<AppView>[] = [
-  { title: 'APP', cell: (app) => app.slug },
-  { title: 'NAME', cell: (app) => app.name },
-  { title: 'KEYS', cell: (app) => app.signingKeys.length, right: true },
-  { title: 'ACTIVE KEY', cell: (app) => app.signingKeys.find((key) => key.state === 'active')?.kid },
-  { title: 'CREATED', cell: (app) => shortTime(app.createdAt) },
+  ...columnsOf(APP, { slug: 'App' }, 'name'),
+  { title: 'Keys', cell: (app) => app.signingKeys.length, right: true },
+  { title: 'Active key', cell: (app) => app.signingKeys.find((key) => key.state === 'active')?.kid },
+  { title: 'Created', cell: (app) => shortTime(app.createdAt) },
 ];
 
 export const APP_FIELDS: readonly Column<AppView>[] = [
-  { title: 'App', cell: (app) => app.slug },
-  { title: 'Name', cell: (app) => app.name },
-  { title: 'Id', cell: (app) => app.appId },
-  { title: 'Created', cell: (app) => shortTime(app.createdAt) },
+  ...columnsOf(APP, { slug: 'App' }, 'name', { appId: 'Id' }, 'createdAt'),
   { title: 'Default seats', cell: ({ defaultTerms }) => seatsText(defaultTerms.seatLimit) },
   { title: 'Default lease', cell: ({ defaultTerms }) => days(defaultTerms.leaseDays) },
   { title: 'Default grace', cell: ({ defaultTerms }) => days(defaultTerms.graceDays) },
@@ -57,6 +53,5 @@ function days(count: number): string {
 }
 
 export const SIGNING_KEY_COLUMNS: readonly Column<json.ValueOf<typeof SIGNING_KEY>>[] = [
-  { title: 'Signing key', cell: (key) => key.kid },
-  ...columnsOf(SIGNING_KEY, 'state', 'createdAt'),
+  ...columnsOf(SIGNING_KEY, { kid: 'Signing key' }, 'state', 'createdAt'),
 ];

@@ -24,8 +24,7 @@ export const customerView = json.viewer(CUSTOMER);
 export const CUSTOMER_FIELDS: readonly Column<CustomerView>[] = [
   { title: 'Customer', cell: (item) => item.customerId },
   { title: 'Name', cell: ({ name, erasedAt }) => (erasedAt === undefined ? name : '(erased)') },
-  { title: 'Email', cell: (item) => item.email },
-  { title: 'Reference', cell: (item) => item.externalRef },
+  ...columnsOf(CUSTOMER, 'email', { externalRef: 'Reference' }),
   { title: 'Metadata', cell: ({ metadata }) => metadataText(metadata) },
   ...columnsOf(CUSTOMER, 'createdAt', 'erasedAt'),
 ];

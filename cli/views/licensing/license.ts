@@ -84,26 +84,18 @@ export function issuedView(issued: Pick<IssuedLicense, 'license' | 'licenseKey'>
 }
 
 export const LICENSE_FIELDS: readonly Column<LicenseView>[] = [
-  ...columnsOf(LICENSE, 'licenseId', 'app'),
-  { title: 'Key ends with', cell: (item) => item.keyHint },
-  { title: 'State', cell: (item) => item.state },
+  ...columnsOf(LICENSE, 'licenseId', 'app', { keyHint: 'Key ends with' }, 'state'),
   { title: 'Seats', cell: (item) => `${seatsText(item.seats)}, ${item.seatsUsed} in use` },
   { title: 'Profile', cell: (item) => item.limitProfile },
   { title: 'Limits', cell: (item) => limitsText(item.limits) },
   { title: 'Features', cell: (item) => item.features.join(' ') || undefined },
-  { title: 'Customer', cell: (item) => item.customer },
-  { title: 'Customer id', cell: (item) => item.customerId },
+  ...columnsOf(LICENSE, 'customer', { customerId: 'Customer id' }),
   { title: 'Expires', cell: expiry },
   ...columnsOf(LICENSE, 'graceEndsAt', 'leaseDays'),
   { title: 'Metadata', cell: (item) => pairsText(item.metadata) || undefined },
   { title: 'Signed', cell: (item) => item.signedMetadata.join(' ') || undefined },
-  { title: 'Terms version', cell: (item) => item.termsVersion },
-  { title: 'Last active', cell: (item) => item.lastActiveOn },
-  { title: 'Issued', cell: (item) => shortTime(item.createdAt) },
-  { title: 'Suspended', cell: (item) => shortTime(item.suspendedAt) },
-  { title: 'Why suspended', cell: (item) => item.suspendReason },
-  { title: 'Revoked', cell: (item) => shortTime(item.revokedAt) },
-  { title: 'Reason', cell: (item) => item.revokeReason },
+  ...columnsOf(LICENSE, 'termsVersion', { lastActiveOn: 'Last active', createdAt: 'Issued' }, 'suspendedAt'),
+  ...columnsOf(LICENSE, { suspendReason: 'Why suspended' }, 'revokedAt', { revokeReason: 'Reason' }),
 ];
 
 export const LICENSE_COLUMNS: readonly Column<LicenseView>[] = [

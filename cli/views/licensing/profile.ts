@@ -1,5 +1,5 @@
 // JSON schema and columns of limit profiles.
-import { type Column, pick } from '../../output/table.ts';
+import { type Column, columnsOf, pick } from '../../output/table.ts';
 import { limitsText } from '../cells.ts';
 import * as json from '../schema.ts';
 
@@ -13,8 +13,7 @@ export type ProfileView = json.ValueOf<typeof PROFILE>;
 export const profileView = json.viewer(PROFILE);
 
 export const PROFILE_FIELDS: readonly Column<ProfileView>[] = [
-  { title: 'App', cell: (item) => item.app },
-  { title: 'Profile', cell: (item) => item.name },
+  ...columnsOf(PROFILE, 'app', { name: 'Profile' }),
   { title: 'Limits', cell: (item) => limitsText(item.limits) },
 ];
 

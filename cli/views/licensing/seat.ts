@@ -20,11 +20,9 @@ export const seatView = (seat: Seat | undefined): SeatView =>
   json.viewOf(SEAT, seat, { state: seat?.releasedAt ? 'released' : 'active' });
 
 export const SEAT_FIELDS: readonly Column<SeatView>[] = [
-  ...columnsOf(SEAT, 'seatId', 'licenseId', 'state'),
-  { title: 'Machine', cell: (seat) => seat.machineLabel },
-  { title: 'Fingerprint', cell: (seat) => seat.machineFingerprint },
-  { title: 'Version', cell: (seat) => seat.appVersion },
-  ...columnsOf(SEAT, 'activatedAt', 'lastSeenAt', 'releasedAt'),
+  ...columnsOf(SEAT, 'seatId', 'licenseId', 'state', { machineLabel: 'Machine' }),
+  ...columnsOf(SEAT, { machineFingerprint: 'Fingerprint', appVersion: 'Version' }, 'activatedAt'),
+  ...columnsOf(SEAT, 'lastSeenAt', 'releasedAt'),
 ];
 
 export const SEAT_COLUMNS: readonly Column<SeatView>[] = pick(

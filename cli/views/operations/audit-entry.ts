@@ -67,8 +67,7 @@ export const auditChainView = json.viewer(AUDIT_CHAIN);
 
 export const AUDIT_CHAIN_FIELDS: readonly Column<AuditChainView>[] = [
   { title: 'Chain', cell: (item) => (item.ok ? 'holds' : 'is broken') },
-  ...columnsOf(AUDIT_CHAIN, 'entries', 'head'),
-  { title: 'Begins after link', cell: (item) => item.beginsAfter },
+  ...columnsOf(AUDIT_CHAIN, 'entries', 'head', { beginsAfter: 'Begins after link' }),
   {
     title: 'Without a link',
     cell: ({ unlinked, unlinkedSince }) =>
@@ -94,11 +93,8 @@ export const linkedEntryView = ({ entry, ...link }: LinkedAuditEntry): LinkedEnt
   json.viewOf(LINKED_AUDIT_ENTRY, link, auditEntryView(entry));
 
 export const AUDIT_COLUMNS: readonly Column<AuditEntryView>[] = [
-  { title: 'Entry', cell: (entry) => entry.auditEntryId },
-  ...columnsOf(AUDIT_ENTRY, 'at', 'actor'),
-  { title: 'Kind', cell: (entry) => entry.actorKind },
-  { title: 'Token', cell: (entry) => entry.actorTokenId },
-  ...columnsOf(AUDIT_ENTRY, 'action', 'subject'),
+  ...columnsOf(AUDIT_ENTRY, { auditEntryId: 'Entry' }, 'at', 'actor', { actorKind: 'Kind' }),
+  ...columnsOf(AUDIT_ENTRY, { actorTokenId: 'Token' }, 'action', 'subject'),
   { title: 'Before', cell: (entry) => factsText(entry.before) },
   { title: 'After', cell: (entry) => factsText(entry.after) },
 ];

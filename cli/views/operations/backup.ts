@@ -10,8 +10,7 @@ export const BACKUP = json.object('Backup', {
 export type BackupReport = json.ValueOf<typeof BACKUP>;
 
 export const BACKUP_FIELDS: readonly Column<BackupReport>[] = [
-  { title: 'Backup', cell: (item) => item.file },
-  { title: 'Bytes', cell: (item) => item.bytes },
+  ...columnsOf(BACKUP, { file: 'Backup' }, 'bytes'),
   { title: 'Data as of', cell: (item) => item.createdAt },
 ];
 
@@ -27,8 +26,7 @@ export type BackupFacts = json.ValueOf<typeof BACKUP_FACTS>;
 
 export const BACKUP_FACTS_FIELDS: readonly Column<BackupFacts>[] = [
   { title: 'Data as of', cell: (item) => item.createdAt },
-  { title: 'Hub', cell: (item) => item.hubVersion },
-  { title: 'PostgreSQL', cell: (item) => item.postgresVersion },
+  ...columnsOf(BACKUP_FACTS, { hubVersion: 'Hub', postgresVersion: 'PostgreSQL' }),
   { title: 'Master key ids', cell: (item) => item.masterKeyIds.join(', ') },
   ...columnsOf(BACKUP_FACTS, 'tables', 'rows'),
 ];

@@ -3,7 +3,6 @@ import type { GetCallerResponse } from '../../../gen/hub/access/v1/access_servic
 import { ROLES } from '../../../lib/presentation/enum-names.ts';
 import type { Target } from '../../connect/choose-hub.ts';
 import { type Column, columnsOf } from '../../output/table.ts';
-import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 import { scopeText } from './token.ts';
 
@@ -24,10 +23,7 @@ export const callerView = (caller: GetCallerResponse, { server, context }: Targe
   json.viewOf(CALLER, caller, { server, context });
 
 export const CALLER_FIELDS: readonly Column<CallerView>[] = [
-  ...columnsOf(CALLER, 'context', 'server'),
-  { title: 'Hub', cell: (item) => item.hubVersion },
-  { title: 'Its time', cell: (item) => shortTime(item.hubTime) },
-  { title: 'Token id', cell: (item) => item.tokenId },
+  ...columnsOf(CALLER, 'context', 'server', { hubVersion: 'Hub', hubTime: 'Its time', tokenId: 'Token id' }),
   ...columnsOf(CALLER, 'name', 'role'),
   { title: 'Scope', cell: scopeText },
 ];

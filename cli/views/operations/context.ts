@@ -1,6 +1,6 @@
 // JSON schema and columns of contexts.
 import type { StoredContext } from '../../connect/stored-contexts.ts';
-import { type Column, pick } from '../../output/table.ts';
+import { type Column, columnsOf, pick } from '../../output/table.ts';
 import { omitUndefined } from '../../parse/omit-undefined.ts';
 import * as json from '../schema.ts';
 
@@ -29,9 +29,7 @@ export const CONTEXT_FIELDS: readonly Column<ContextView>[] = [
   { title: 'In use', cell: (item) => (item.current ? 'yes' : 'no') },
   { title: 'Server', cell: (item) => item.server },
   { title: 'Shows', cell: shown },
-  { title: 'CA', cell: (item) => item.ca },
-  { title: 'Certificate', cell: (item) => item.clientCert },
-  { title: 'Its key', cell: (item) => item.clientKey },
+  ...columnsOf(CONTEXT, { ca: 'CA', clientCert: 'Certificate', clientKey: 'Its key' }),
 ];
 
 export const CONTEXT_COLUMNS: readonly Column<ContextView>[] = [

@@ -38,11 +38,9 @@ export function createdTokenView(serviceToken: ServiceToken | undefined, token: 
 }
 
 export const TOKEN_FIELDS: readonly Column<TokenView>[] = [
-  { title: 'Token id', cell: (item) => item.tokenId },
-  ...columnsOf(TOKEN, 'name', 'role'),
+  ...columnsOf(TOKEN, { tokenId: 'Token id' }, 'name', 'role'),
   { title: 'Scope', cell: scopeText },
-  { title: 'Certificate', cell: (item) => item.certificateSubject },
-  { title: 'Created', cell: (item) => shortTime(item.createdAt) },
+  ...columnsOf(TOKEN, { certificateSubject: 'Certificate' }, 'createdAt'),
   { title: 'Expires', cell: (item) => shortTime(item.expiresAt) ?? 'never' },
   ...columnsOf(TOKEN, 'revokedAt', 'lastUsedAt'),
 ];

@@ -27,9 +27,8 @@ export const mailView = json.viewer(MAIL);
 
 export const MAIL_FIELDS: readonly Column<MailView>[] = [
   ...columnsOf(MAIL, 'mailId', 'state', 'kind', 'app', 'orderId', 'language', 'createdAt', 'sentAt'),
-  ...columnsOf(MAIL, 'attempts', 'lastAttemptAt', 'nextAttemptAt', 'problem'),
-  { title: 'Answer', cell: (item) => item.smtpResponse },
-  { title: 'Message-ID', cell: (item) => item.messageId },
+  ...columnsOf(MAIL, 'attempts', 'lastAttemptAt', 'nextAttemptAt', 'problem', { smtpResponse: 'Answer' }),
+  ...columnsOf(MAIL, { messageId: 'Message-ID' }),
 ];
 
 export const MAIL_COLUMNS: readonly Column<MailView>[] = [
@@ -70,8 +69,7 @@ export const templateSummaryView = json.viewer(TEMPLATE_SUMMARY);
 export const templateView = json.viewer(TEMPLATE);
 
 export const TEMPLATE_COLUMNS: readonly Column<TemplateSummaryView>[] = [
-  ...columnsOf(TEMPLATE_SUMMARY, 'kind', 'language', 'subject'),
-  { title: 'Set', cell: (item) => shortTime(item.updatedAt) },
+  ...columnsOf(TEMPLATE_SUMMARY, 'kind', 'language', 'subject', { updatedAt: 'Set' }),
 ];
 
 export const TEMPLATE_FIELDS: readonly Column<TemplateSummaryView>[] = [
@@ -104,7 +102,5 @@ export const testMailView = json.viewer(TEST_MAIL);
 
 export const TEST_MAIL_FIELDS: readonly Column<TestMailView>[] = [
   { title: 'Sent', cell: (item) => (item.sent ? 'yes' : 'no') },
-  { title: 'Problem', cell: (item) => item.problem },
-  { title: 'Answer', cell: (item) => item.smtpResponse },
-  { title: 'Message-ID', cell: (item) => item.messageId },
+  ...columnsOf(TEST_MAIL, 'problem', { smtpResponse: 'Answer', messageId: 'Message-ID' }),
 ];

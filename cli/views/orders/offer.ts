@@ -96,8 +96,7 @@ function grantView(grant: OfferTerms['grant']): GrantView {
 
 export const OFFER_FIELDS: readonly Column<OfferView>[] = [
   { title: 'Offer', cell: ({ app, slug }) => `${app}/${slug}` },
-  { title: 'Id', cell: (item) => item.offerId },
-  { title: 'Name', cell: (item) => item.name },
+  ...columnsOf(OFFER, { offerId: 'Id' }, 'name'),
   { title: 'State', cell: ({ archivedAt }) => (archivedAt === undefined ? 'for sale' : 'archived') },
   { title: 'Price', cell: ({ prices }) => prices.map(moneyText).join(', ') },
   { title: 'Grants', cell: grantOf },
@@ -108,8 +107,7 @@ export const OFFER_FIELDS: readonly Column<OfferView>[] = [
   { title: 'Metadata', cell: (item) => item.metadata && pairsText(item.metadata) },
   { title: 'Signed', cell: (item) => item.signedMetadata?.join(' ') },
   { title: 'Page', cell: (item) => item.pageSlot && `sold through ${item.pageSlot}` },
-  { title: 'Download', cell: (item) => item.downloadUrl },
-  { title: 'On refund', cell: (item) => item.onRefund },
+  ...columnsOf(OFFER, { downloadUrl: 'Download' }, 'onRefund'),
   {
     title: 'Catalog',
     cell: (item) => item.catalogPrices.map(({ gateway, price }) => `${gateway} ${price}`).join(', '),
@@ -120,8 +118,7 @@ export const OFFER_FIELDS: readonly Column<OfferView>[] = [
 
 export const OFFER_COLUMNS: readonly Column<OfferView>[] = [
   ...pick(OFFER_FIELDS, 'Offer', 'Name', 'Price', 'Grants'),
-  ...columnsOf(OFFER, 'onRefund', 'version'),
-  { title: 'Page', cell: (item) => item.pageSlot },
+  ...columnsOf(OFFER, 'onRefund', 'version', { pageSlot: 'Page' }),
   ...pick(OFFER_FIELDS, 'State'),
 ];
 

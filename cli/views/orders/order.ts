@@ -4,7 +4,6 @@ import { ORDER_STATES, TAKEN_BACK } from '../../../lib/presentation/enum-names.t
 import { grantedText, soldText, takenText } from '../../../lib/presentation/order-text.ts';
 import { type CsvColumns, csv } from '../../output/csv.ts';
 import { type Column, columnsOf, pick } from '../../output/table.ts';
-import { shortTime } from '../cells.ts';
 import { MONEY, moneyText, moneyView } from '../payments/money.ts';
 import * as json from '../schema.ts';
 
@@ -42,14 +41,12 @@ export const orderView = (order: Order | undefined): OrderView =>
   json.viewOf(ORDER, order, moneyView(order?.amount));
 
 export const ORDER_FIELDS: readonly Column<OrderView>[] = [
-  ...columnsOf(ORDER, 'orderId', 'state'),
-  { title: 'Why', cell: (item) => item.reason },
+  ...columnsOf(ORDER, 'orderId', 'state', { reason: 'Why' }),
   { title: 'Sold', cell: soldText },
   { title: 'Amount', cell: moneyText, right: true },
   { title: 'Customer', cell: (item) => item.customerId },
   { title: 'Session', cell: (item) => `${item.sessionId} through ${item.slot}` },
-  { title: 'Paid', cell: (item) => shortTime(item.createdAt) },
-  ...columnsOf(ORDER, 'fulfilledAt', 'refundedAt'),
+  ...columnsOf(ORDER, { createdAt: 'Paid' }, 'fulfilledAt', 'refundedAt'),
 ];
 
 export const ORDER_COLUMNS: readonly Column<OrderView>[] = [
@@ -63,11 +60,10 @@ export const ORDER_COLUMNS: readonly Column<OrderView>[] = [
 ];
 
 export const ORDER_LICENSE_COLUMNS: readonly Column<json.ValueOf<typeof ORDER_LICENSE>>[] = [
-  { title: 'LICENSE', cell: (item) => item.licenseId },
-  { title: 'GRANTED', cell: grantedText },
-  { title: 'EXPIRED', cell: (item) => shortTime(item.expiresBefore) },
-  { title: 'EXPIRES', cell: (item) => shortTime(item.expiresAfter) },
-  { title: 'TAKEN BACK', cell: takenText },
+  { title: 'License', cell: (item) => item.licenseId },
+  { title: 'Granted', cell: grantedText },
+  ...columnsOf(ORDER_LICENSE, { expiresBefore: 'Expired', expiresAfter: 'Expires' }),
+  { title: 'Taken back', cell: takenText },
 ];
 
 /** The columns of a CSV file. The licenses are separated by semicolons. */

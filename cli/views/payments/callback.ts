@@ -42,8 +42,7 @@ export const verificationView = json.viewer(VERIFICATION);
 export const CALLBACK_FIELDS: readonly Column<CallbackView>[] = [
   ...columnsOf(CALLBACK, 'callbackId', 'gateway', 'sessionId'),
   { title: 'State', cell: (item) => outcomeText(item.state, item.sessionStatus) },
-  { title: 'Why', cell: (item) => item.reason },
-  ...columnsOf(CALLBACK, 'attempts', 'receivedAt', 'finishedAt'),
+  ...columnsOf(CALLBACK, { reason: 'Why' }, 'attempts', 'receivedAt', 'finishedAt'),
   { title: 'Replayed', cell: (item) => item.replayedAt?.map(shortTime).join(', ') },
 ];
 
@@ -64,9 +63,6 @@ export const FIELD_COLUMNS: readonly Column<{ readonly name: string; readonly va
 ];
 
 export const VERIFICATION_COLUMNS: readonly Column<VerificationView>[] = [
-  { title: 'ASKED', cell: (item) => shortTime(item.askedAt) },
-  { title: 'WHAT', cell: (item) => item.operation },
-  { title: 'OUTCOME', cell: (item) => item.outcome },
-  { title: 'MS', cell: (item) => item.durationMs, right: true },
-  { title: 'ANSWER', cell: (item) => item.detail },
+  ...columnsOf(VERIFICATION, 'askedAt', { operation: 'What' }, 'outcome', { durationMs: 'MS' }),
+  ...columnsOf(VERIFICATION, { detail: 'Answer' }),
 ];

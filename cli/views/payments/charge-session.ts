@@ -5,7 +5,7 @@ import { soldText } from '../../../lib/presentation/order-text.ts';
 import { riskText } from '../../../lib/presentation/risk.ts';
 import { unconfirmedText } from '../../../lib/presentation/session-timeline.ts';
 import { type Column, columnsOf, pick } from '../../output/table.ts';
-import { pairsText, shortTime } from '../cells.ts';
+import { pairsText } from '../cells.ts';
 import * as json from '../schema.ts';
 import { MONEY, moneyText, moneyView } from './money.ts';
 
@@ -81,12 +81,9 @@ export const CHARGE_SESSION_FIELDS: readonly Column<ChargeSessionView>[] = [
   ...columnsOf(CHARGE_SESSION, 'merchantTransactionId', 'providerPaymentId'),
   { title: 'Provider transaction', cell: (item) => item.gatewayTransactionId },
   { title: 'Risk', cell: (item) => riskText(item.riskLevel, item.riskTitle) },
-  { title: 'Held since', cell: (item) => shortTime(item.heldAt) },
-  { title: 'Released', cell: (item) => shortTime(item.releasedAt) },
-  { title: 'Checkout', cell: (item) => item.checkoutUrl },
-  { title: 'Returns to', cell: (item) => item.returnUrl },
-  ...columnsOf(CHARGE_SESSION, 'language', 'createdAt'),
-  { title: 'Status since', cell: (item) => shortTime(item.statusChangedAt) },
+  ...columnsOf(CHARGE_SESSION, { heldAt: 'Held since' }, 'releasedAt', { checkoutUrl: 'Checkout' }),
+  ...columnsOf(CHARGE_SESSION, { returnUrl: 'Returns to' }, 'language', 'createdAt'),
+  ...columnsOf(CHARGE_SESSION, { statusChangedAt: 'Status since' }),
 ];
 
 export const CHARGE_SESSION_COLUMNS: readonly Column<ChargeSessionView>[] = [

@@ -24,8 +24,7 @@ export const duplicatePaymentView = (duplicate: DuplicatePayment | undefined): D
   json.viewOf(DUPLICATE_PAYMENT, duplicate, moneyView(duplicate?.amount));
 
 export const DUPLICATE_PAYMENT_FIELDS: readonly Column<DuplicatePaymentView>[] = [
-  { title: 'Duplicate', cell: (item) => item.duplicatePaymentId },
-  { title: 'Session', cell: (item) => item.sessionId },
+  ...columnsOf(DUPLICATE_PAYMENT, { duplicatePaymentId: 'Duplicate' }, 'sessionId'),
   { title: 'Amount', cell: moneyText, right: true },
   { title: 'Slot', cell: (item) => `${item.slot} (${item.gateway})` },
   { title: 'Provider transaction', cell: (item) => item.gatewayTransactionId },

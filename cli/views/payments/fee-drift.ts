@@ -27,8 +27,7 @@ export function feeDriftView(drift: FeeDrift): FeeDriftView {
 export const FEE_DRIFT_COLUMNS: readonly Column<FeeDriftView>[] = [
   { title: 'Day', cell: ({ day }) => day },
   { title: 'Rules', cell: ({ rules }) => rules.join(' + ') },
-  ...columnsOf(FEE_DRIFT, 'currency', 'payments'),
-  { title: 'Differing', cell: ({ differingPayments }) => differingPayments, right: true },
+  ...columnsOf(FEE_DRIFT, 'currency', 'payments', { differingPayments: 'Differing' }),
   { title: 'Paid', cell: ({ paid }) => paid.amount, right: true },
   { title: 'Expected', cell: ({ expected }) => expected.amount, right: true },
   { title: 'Taken', cell: ({ taken }) => taken.amount, right: true },
@@ -68,15 +67,14 @@ export function feeFitView(fit: FeeFit): FeeFitView {
 }
 
 export const FEE_FIT_COLUMNS: readonly Column<FeeFitView>[] = [
-  { title: 'CURRENCY', cell: ({ currency }) => currency },
-  { title: 'FEE', cell: termsText },
-  { title: 'PAYMENTS', cell: ({ payments }) => payments, right: true },
-  { title: 'EXACT', cell: ({ exactPayments }) => exactPayments, right: true },
-  { title: 'TAKEN', cell: ({ taken }) => taken.amount, right: true },
-  { title: 'WOULD CHARGE', cell: ({ wouldCharge }) => wouldCharge.amount, right: true },
-  { title: 'ERROR', cell: ({ error }) => error.amount, right: true },
-  { title: 'LARGEST', cell: ({ largestError }) => largestError.amount, right: true },
-  { title: 'ERROR NOW', cell: ({ chargedError }) => chargedError.amount, right: true },
+  { title: 'Currency', cell: ({ currency }) => currency },
+  { title: 'Fee', cell: termsText },
+  ...columnsOf(FEE_FIT, 'payments', { exactPayments: 'Exact' }),
+  { title: 'Taken', cell: ({ taken }) => taken.amount, right: true },
+  { title: 'Would charge', cell: ({ wouldCharge }) => wouldCharge.amount, right: true },
+  { title: 'Error', cell: ({ error }) => error.amount, right: true },
+  { title: 'Largest', cell: ({ largestError }) => largestError.amount, right: true },
+  { title: 'Error now', cell: ({ chargedError }) => chargedError.amount, right: true },
 ];
 
 /** The line of hubctl that adds the proposed rule. */

@@ -5,7 +5,6 @@ import { FEE_RULE_STATES } from '../../../lib/presentation/enum-names.ts';
 import { feeRuleScope, feeTermsText, percentText } from '../../../lib/presentation/fee-rule.ts';
 import { requireField } from '../../connect/calls.ts';
 import { type Column, columnsOf } from '../../output/table.ts';
-import { shortTime } from '../cells.ts';
 import * as json from '../schema.ts';
 import { MONEY, type MoneyView, moneyMembers, moneyText, moneyView } from './money.ts';
 import { FEE_LINE } from './usage.ts';
@@ -53,8 +52,7 @@ export const FEE_RULE_COLUMNS: readonly Column<FeeRuleView>[] = [
   { title: 'For', cell: feeRuleScope },
   { title: 'Fee', cell: termsText },
   { title: 'State', cell: ({ state }) => state.replace('_', ' ') },
-  { title: 'From', cell: (rule) => shortTime(rule.validFrom) },
-  { title: 'To', cell: (rule) => shortTime(rule.validTo) },
+  ...columnsOf(FEE_RULE, { validFrom: 'From', validTo: 'To' }),
 ];
 
 export const FEE_PREVIEW = json.view('FeePreview', 'hub.payment.v1.PreviewFeesResponse', {

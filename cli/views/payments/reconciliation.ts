@@ -1,5 +1,5 @@
 // JSON schema and columns of the comparison of the usage log with a statement.
-import type { Column } from '../../output/table.ts';
+import { type Column, columnsOf } from '../../output/table.ts';
 import type { Comparison, Difference } from '../../reconcile/compare.ts';
 import type { StatementLine } from '../../reconcile/read-statement.ts';
 import * as json from '../schema.ts';
@@ -138,10 +138,8 @@ export function findingsOf({ missingHere, missingThere, differs, atEdge }: Recon
 }
 
 export const RECONCILIATION_COLUMNS: readonly Column<ReconciliationView>[] = [
-  { title: 'Matched', cell: ({ matched }) => matched },
-  { title: 'Missing here', cell: ({ missingHereCount }) => missingHereCount },
-  { title: 'Missing there', cell: ({ missingThereCount }) => missingThereCount },
-  { title: 'Differences', cell: ({ differsCount }) => differsCount },
-  { title: 'At the edge', cell: ({ atEdgeCount }) => atEdgeCount },
+  ...columnsOf(RECONCILIATION, 'matched', { missingHereCount: 'Missing here' }),
+  ...columnsOf(RECONCILIATION, { missingThereCount: 'Missing there', differsCount: 'Differences' }),
+  ...columnsOf(RECONCILIATION, { atEdgeCount: 'At the edge' }),
   { title: 'Period', cell: ({ from, to }) => `${from} to ${to}` },
 ];

@@ -31,17 +31,12 @@ export const refundView = (refund: Refund | undefined): RefundView =>
 export const REFUND_FIELDS: readonly Column<RefundView>[] = [
   { title: 'Refund', cell: (item) => item.refundId },
   { title: 'State', cell: (item) => (needsReview(item) ? `${item.state} (review)` : item.state) },
-  { title: 'Why', cell: (item) => item.stateReason },
-  { title: 'Kind', cell: (item) => item.kind },
-  { title: 'By', cell: (item) => item.origin },
-  { title: 'Session', cell: (item) => item.sessionId },
+  ...columnsOf(REFUND, { stateReason: 'Why' }, 'kind', { origin: 'By' }, 'sessionId'),
   { title: 'Amount', cell: moneyText, right: true },
   { title: 'Reason', cell: (item) => item.reason },
   { title: 'Slot', cell: (item) => `${item.slot} (${item.gateway})` },
-  { title: 'Provider refund', cell: (item) => item.gatewayRefundId },
-  ...columnsOf(REFUND, 'createdAt', 'finishedAt'),
-  { title: 'Review', cell: (item) => item.reviewReason },
-  ...columnsOf(REFUND, 'reviewedAt', 'resolution'),
+  ...columnsOf(REFUND, { gatewayRefundId: 'Provider refund' }, 'createdAt', 'finishedAt'),
+  ...columnsOf(REFUND, { reviewReason: 'Review' }, 'reviewedAt', 'resolution'),
 ];
 
 export const REFUND_COLUMNS: readonly Column<RefundView>[] = [

@@ -1,7 +1,7 @@
 // JSON schemas and columns of payment slots.
 import type { Slot } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { type Column, columnsOf, pick } from '../../output/table.ts';
-import { pairsText, shortTime } from '../cells.ts';
+import { pairsText } from '../cells.ts';
 import * as json from '../schema.ts';
 
 /** Words of the environments by their number in the contract. */
@@ -26,16 +26,12 @@ export const slotView = (slot: Slot | undefined): SlotView =>
   json.viewOf(SLOT, slot, { disabled: slot?.disabledAt !== undefined });
 
 export const SLOT_FIELDS: readonly Column<SlotView>[] = [
-  { title: 'Slot', cell: (slot) => slot.name },
-  { title: 'Id', cell: (slot) => slot.slotId },
-  ...columnsOf(SLOT, 'gateway', 'environment'),
+  ...columnsOf(SLOT, { name: 'Slot', slotId: 'Id' }, 'gateway', 'environment'),
   { title: 'State', cell: ({ disabled }) => (disabled ? 'disabled' : 'enabled') },
   { title: 'Base URL', cell: (slot) => slot.baseUrl },
   { title: 'Options', cell: (slot) => pairsText(slot.options) },
   { title: 'Return origins', cell: (slot) => slot.returnOrigins.join(', ') },
-  { title: 'Added', cell: (slot) => shortTime(slot.createdAt) },
-  { title: 'Credentials since', cell: (slot) => shortTime(slot.rotatedAt) },
-  { title: 'Disabled', cell: (slot) => shortTime(slot.disabledAt) },
+  ...columnsOf(SLOT, { createdAt: 'Added', rotatedAt: 'Credentials since' }, 'disabledAt'),
 ];
 
 export const SLOT_COLUMNS = pick(SLOT_FIELDS, 'Slot', 'Gateway', 'Environment', 'State', 'Base URL');

@@ -38,9 +38,8 @@ export const usageView = (entry: UsageLog | undefined): UsageView =>
   json.viewOf(USAGE_LOG, entry, moneyView(entry?.amount));
 
 export const FEE_LINE_COLUMNS: readonly Column<FeeLineView>[] = [
-  { title: 'FEE', cell: (line) => line.rule },
-  { title: 'VERSION', cell: (line) => line.ruleVersion, right: true },
-  { title: 'AMOUNT', cell: moneyText, right: true },
+  ...columnsOf(FEE_LINE, { rule: 'Fee', ruleVersion: 'Version' }),
+  { title: 'Amount', cell: moneyText, right: true },
 ];
 
 export const USAGE_COLUMNS: readonly Column<UsageView>[] = [
@@ -48,6 +47,5 @@ export const USAGE_COLUMNS: readonly Column<UsageView>[] = [
   { title: 'Amount', cell: moneyText, right: true },
   { title: 'Fees', cell: (entry) => moneyText(entry.feeTotal), right: true },
   { title: 'Received', cell: ({ received }) => (received ? moneyText(received) : ''), right: true },
-  ...columnsOf(USAGE_LOG, 'slot', 'settledAt', 'reversedAt'),
-  { title: 'Order', cell: (entry) => entry.orderReference },
+  ...columnsOf(USAGE_LOG, 'slot', 'settledAt', 'reversedAt', { orderReference: 'Order' }),
 ];

@@ -43,7 +43,7 @@ export function columnsOf<T>(
 }
 
 function titleOf(member: string): string {
-  const words = member.replace(/(?<=.)(Id|At)$/, '').replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  const words = member.replace(/(?<=.)(Id|At)$/, '').replace(/[A-Z]/g, (each) => ` ${each.toLowerCase()}`);
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

@@ -38,7 +38,8 @@ export function createCallbacks({ faults, retryDelaysMs }: CallbackOptions) {
   const attempt = async (request: CallbackRequest, ref: string, forged: boolean): Promise<boolean> => {
     const { method, url, body } = request;
     const start = performance.now();
-    const status = await statusOf(request, AbortSignal.any([closing.signal, AbortSignal.timeout(TIMEOUT_MS)]));
+    const ending = AbortSignal.any([closing.signal, AbortSignal.timeout(TIMEOUT_MS)]);
+    const status = await statusOf(request, ending);
     if (closing.signal.aborted) return true;
     deliveries.push({ ref, method, url, status, durationMs: Math.round(performance.now() - start), forged });
     if (deliveries.length > MAX_DELIVERIES) deliveries.shift();

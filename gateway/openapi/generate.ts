@@ -5,6 +5,7 @@ import { DRIVERS } from '../../core/payment/providers/registry.ts';
 import { gatewayRoutes } from '../routes/all-routes.ts';
 import { readComments } from './comments.ts';
 import { openApiDocument } from './document.ts';
+import { escaped } from './message-schema.ts';
 import { packViewer, pageOf } from './pack-viewer.ts';
 
 const FOLDER = new URL('./reference/', import.meta.url);
@@ -27,8 +28,5 @@ function write(name: string, text: string): void {
 
 /** Escapes control, bidirectional and invisible characters; the JSON value stays the same. */
 function escapeMarks(json: string): string {
-  return json.replace(
-    /[\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return json.replace(/[\p{Cf}\p{Zl}\p{Zp}]/gu, escaped);
 }

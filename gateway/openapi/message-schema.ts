@@ -176,6 +176,6 @@ function portable(pattern: string): string {
     .replace(/[^ -~]/g, escaped);
 }
 
-function escaped(character: string): string {
+export function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

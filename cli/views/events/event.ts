@@ -47,8 +47,9 @@ const EVENT_WITH_DATA = json.object('EventWithData', { ...EVENT.properties, data
 
 export const eventWithDataView = json.viewer(EVENT_WITH_DATA);
 
-export const EVENT_FIELDS = columnsOf(EVENT, 'eventId', 'type', 'sequence', 'createdAt', 'object', 'app', 'slot');
+const ABOUT_OBJECT = ['createdAt', 'object', 'app', 'slot'] as const;
+export const EVENT_FIELDS = columnsOf(EVENT, 'eventId', 'type', 'sequence', ...ABOUT_OBJECT);
 
-export const EVENT_COLUMNS = columnsOf(EVENT, 'eventId', 'sequence', 'type', 'createdAt', 'object', 'app', 'slot');
+export const EVENT_COLUMNS = columnsOf(EVENT, 'eventId', 'sequence', 'type', ...ABOUT_OBJECT);
 
 export const EVENT_CSV = csv<EventView>('eventId', 'type', 'createdAt', 'object', 'sequence', 'app', 'slot');

@@ -3,6 +3,7 @@ import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf
 import { FeatureSet_FieldPresence, TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { kindOf, type ObjectKind } from '../../../core/event/types.ts';
 import type { Comments } from '../../../gateway/openapi/comments.ts';
+import type { JsonSchema } from '../../../gateway/routes/openapi-operation.ts';
 import { CustomerSchema } from '../../../gen/hub/customer/v1/customer_pb.ts';
 import { EndpointSchema } from '../../../gen/hub/event/v1/event_pb.ts';
 import { LicenseSchema, SeatSchema } from '../../../gen/hub/license/v1/license_pb.ts';
@@ -10,8 +11,6 @@ import { OrderSchema } from '../../../gen/hub/order/v1/order_pb.ts';
 import { CallbackSchema, ChargeSessionSchema } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { RefundSchema } from '../../../gen/hub/payment/v1/refund_pb.ts';
 import { EVENT_TYPES, type EventType } from '../../../lib/presentation/event-types.ts';
-
-export type JsonSchema = { readonly [keyword: string]: unknown };
 
 /** The message of each kind of object. */
 export const OBJECT_MESSAGES: Readonly<Record<ObjectKind, DescMessage>> = {

@@ -2,7 +2,7 @@
 import { type Client, Code, ConnectError } from '@connectrpc/connect';
 import type { LicenseAdminService } from '../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { requireField } from '../connect/calls.ts';
-import type { DemoLicense } from '../views/licensing/demo-license.ts';
+import type { DemoLicense } from '../views/operations/demo.ts';
 
 /**
  * Creates the app `demo` (kept if it exists) with the profiles `free` and `pro`, and issues a

@@ -22,10 +22,9 @@ import { redisSource } from '../serve/redis-connection.ts';
 import type { Settings } from '../serve/setting-table.ts';
 import { readSettings } from '../serve/settings.ts';
 import type { CheckResult } from '../views/operations/check-result.ts';
-import { checkClock } from './clock-check.ts';
 import { checkDatabase, type Keys } from './database-checks.ts';
 import { checkMailServer } from './mail-check.ts';
-import { failed, ok, skipped, warning } from './results.ts';
+import { checkClock, failed, ok, skipped, warning } from './results.ts';
 
 const REDIS_TIMEOUT_MS = 3_000;
 

@@ -23,9 +23,8 @@ import { withLocalDatabase } from '../backup/local-database.ts';
 import type { Settings } from '../serve/setting-table.ts';
 import { packageVersion } from '../version.ts';
 import type { CheckResult } from '../views/operations/check-result.ts';
-import { checkClock } from './clock-check.ts';
 import { checkPooler } from './pooler-check.ts';
-import { failed, ok, skipped, warning } from './results.ts';
+import { checkClock, failed, ok, skipped, warning } from './results.ts';
 
 /** While a hub runs, it links audit entries within seconds. */
 const UNLINKED_S = 300;

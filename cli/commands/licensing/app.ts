@@ -12,7 +12,7 @@ import { parseInteger, parseSeats, parseText } from '../../parse/parse-number.ts
 import { parseLeaseDays } from '../../parse/parse-terms.ts';
 import { maxOption, yesOption } from '../../parse/shared-options.ts';
 import { APP, APP_COLUMNS, APP_FIELDS, appView, SIGNING_KEY_COLUMNS } from '../../views/licensing/app.ts';
-import { DEMO_LICENSE, DEMO_LICENSE_FIELDS } from '../../views/licensing/demo-license.ts';
+import { DEMO_LICENSE, DEMO_LICENSE_FIELDS } from '../../views/operations/demo.ts';
 
 export const registerApp = nounOf(
   'app',

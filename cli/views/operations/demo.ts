@@ -1,4 +1,5 @@
-// JSON schema of a running demo.
+// JSON schemas of a running demo, and of the license that a demo or `app seed` issues.
+import { columnsOf } from '../../output/table.ts';
 import { BY_GATEWAY } from '../payments/gateway.ts';
 import * as json from '../schema.ts';
 
@@ -16,3 +17,13 @@ export const DEMO = json.object('Demo', {
   shop: json.text('address of the shop'),
 });
 export type DemoReport = json.ValueOf<typeof DEMO>;
+
+export const DEMO_LICENSE = json.object('DemoLicense', {
+  app: json.text('slug of the app'),
+  licenseId: json.id('lic', 'the license'),
+  licenseKey: json.text('its key'),
+  seats: json.integer('seats allowed'),
+});
+export type DemoLicense = json.ValueOf<typeof DEMO_LICENSE>;
+
+export const DEMO_LICENSE_FIELDS = columnsOf(DEMO_LICENSE, 'licenseKey', 'licenseId', 'app', 'seats');

@@ -50,11 +50,9 @@ export function createRequestCap({
   };
 }
 
-export type ConnectionCapOptions = {
+export type ConnectionCapOptions = Pick<RequestCapOptions, 'isExempt'> & {
   /** Connections per client (IPv4 address or IPv6 /64 network); 0: unlimited. */
   readonly perClient: number;
-  /** Whether an address belongs to a proxy, which stands for many clients. */
-  readonly isExempt?: (address: string) => boolean;
   /** Called, throttled, when connections are refused. */
   readonly logger: Logger;
 };

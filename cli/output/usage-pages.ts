@@ -1,7 +1,7 @@
 // Reads the usage log page by page.
 
-import type { Hub } from '../connect/connection.ts';
 import { readPages } from '../connect/calls.ts';
+import type { Hub } from '../connect/connection.ts';
 import { checkPeriod, timestampOf } from '../parse/parse-time.ts';
 import { usageView } from '../views/payments/usage.ts';
 

@@ -16,7 +16,6 @@ const FAILED_CHANGE = json.object('FailedChange', {
   code: json.text('the error code'),
   message: json.text('what is wrong'),
 });
-type FailedChange = json.ValueOf<typeof FAILED_CHANGE>;
 
 const CHANGED_LICENSES = json.object('ChangedLicenses', {
   matched: json.integer('how many licenses matched the filter'),

@@ -5,7 +5,7 @@ import { counted } from '../../../lib/presentation/counted.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { CliError, EXIT, PartialFailure, usageError } from '../../errors/failure.ts';
 import { bar } from '../../output/progress.ts';
-import { type Column, columnsOf } from '../../output/table.ts';
+import { columnsOf } from '../../output/table.ts';
 import { openKeyFile } from '../../parse/key-file.ts';
 import { timestampOf } from '../../parse/parse-time.ts';
 import {
@@ -52,9 +52,7 @@ export const ISSUED_LICENSES = json.object('IssuedLicenses', {
   issued: json.integer('number of issued licenses'),
 });
 
-const WRITTEN_FIELDS: readonly Column<json.ValueOf<typeof ISSUED_LICENSES>>[] = [
-  ...columnsOf(ISSUED_LICENSES, { file: 'Written to', issued: 'Licenses issued' }),
-];
+const WRITTEN_FIELDS = columnsOf(ISSUED_LICENSES, { file: 'Written to', issued: 'Licenses issued' });
 
 export async function issueKeys(commandContext: CommandContext, options: IssueOptions): Promise<void> {
   const { out } = commandContext;

@@ -1,8 +1,8 @@
 // The options that choose orders, of `order list` and `order retry`.
 import type { Command } from 'commander';
 import type { ORDER_STATES } from '../../../lib/presentation/enum-names.ts';
-import type { Hub } from '../../connect/connection.ts';
 import { readPages } from '../../connect/calls.ts';
+import type { Hub } from '../../connect/connection.ts';
 import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { checkPeriod, timestampOf } from '../../parse/parse-time.ts';
 import { addPeriod } from '../../parse/shared-options.ts';

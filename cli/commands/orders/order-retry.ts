@@ -133,9 +133,7 @@ const RESULT_FIELDS: readonly Column<json.ValueOf<typeof RETRIED_ORDERS>>[] = [
   { title: 'Not fulfilled', cell: (item) => item.unfulfilled.length },
 ];
 
-const UNFULFILLED_COLUMNS: readonly Column<UnfulfilledOrder>[] = [
-  ...columnsOf(UNFULFILLED_ORDER, 'orderId', { message: 'Why' }),
-];
+const UNFULFILLED_COLUMNS = columnsOf(UNFULFILLED_ORDER, 'orderId', { message: 'Why' });
 
 /** ` (the first: ord_… of demo/renewal: this license has been revoked)` */
 function sample([first]: readonly OrderView[]): string {

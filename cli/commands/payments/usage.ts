@@ -11,7 +11,6 @@ import { checkPeriod, parseBound, timestampOf } from '../../parse/parse-time.ts'
 import { addOutFile, addPeriod, maxOption } from '../../parse/shared-options.ts';
 import { USAGE_COLUMNS, USAGE_LOG } from '../../views/payments/usage.ts';
 import { USAGE_DAY, USAGE_DAY_COLUMNS, usageDayView } from '../../views/payments/usage-day.ts';
-import * as json from '../../views/schema.ts';
 import { addReconcileVerb } from './usage-reconcile.ts';
 
 export function registerUsage(program: Command, commandContext: CommandContext): void {

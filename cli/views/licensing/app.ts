@@ -52,6 +52,4 @@ function days(count: number): string {
   return count === 0 ? 'none' : counted(count, 'day');
 }
 
-export const SIGNING_KEY_COLUMNS: readonly Column<json.ValueOf<typeof SIGNING_KEY>>[] = [
-  ...columnsOf(SIGNING_KEY, { kid: 'Signing key' }, 'state', 'createdAt'),
-];
+export const SIGNING_KEY_COLUMNS = columnsOf(SIGNING_KEY, { kid: 'Signing key' }, 'state', 'createdAt');

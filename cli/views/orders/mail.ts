@@ -68,9 +68,9 @@ export const templateSummaryView = json.viewer(TEMPLATE_SUMMARY);
 
 export const templateView = json.viewer(TEMPLATE);
 
-export const TEMPLATE_COLUMNS: readonly Column<TemplateSummaryView>[] = [
-  ...columnsOf(TEMPLATE_SUMMARY, 'kind', 'language', 'subject', { updatedAt: 'Set' }),
-];
+export const TEMPLATE_COLUMNS = columnsOf(TEMPLATE_SUMMARY, 'kind', 'language', 'subject', {
+  updatedAt: 'Set',
+});
 
 export const TEMPLATE_FIELDS: readonly Column<TemplateSummaryView>[] = [
   ...columnsOf(TEMPLATE_SUMMARY, 'app', 'kind', 'language', 'subject'),

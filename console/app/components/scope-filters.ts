@@ -38,9 +38,7 @@ function useScope(
 ): Scope {
   const { may, isLimited } = useSignedIn();
   const { query } = useRoute();
-  const { data } = useLive(name, 300_000, async (signal) =>
-    !isLimited && may(method) ? list(signal) : own,
-  );
+  const { data } = useLive(name, 300_000, async (signal) => (!isLimited && may(method) ? list(signal) : own));
   const only = isLimited ? own[0] : undefined;
   return { names: data ?? own, only, chosen: query[name] ?? only };
 }

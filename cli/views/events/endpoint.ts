@@ -55,7 +55,7 @@ export function endpointWithSecretView(
 }
 
 export const ENDPOINT_FIELDS: readonly Column<EndpointView>[] = [
-  ...columnsOf(ENDPOINT, 'endpointId', 'url'),
+  ...columnsOf(ENDPOINT, 'endpointId', { url: 'URL' }),
   { title: 'Events', cell: (item) => item.events.join(' ') },
   { title: 'Scope', cell: scopeText },
   { title: 'License keys', cell: (item) => (item.includeKeys ? 'in license.issued' : 'never') },

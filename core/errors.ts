@@ -1,4 +1,5 @@
 // The errors of the domain: one class with stable codes.
+import type { IdPrefix } from './ids.ts';
 
 /** The kind of an error code; the RPC layer and the gateway map kinds to their own codes. */
 export type HubErrorKind =
@@ -132,6 +133,29 @@ export class HubError extends Error {
     this.allow = about.allow;
     this.sessionId = about.sessionId;
   }
+}
+
+/** What the ids of requests name, by their prefix: the code of the error, the noun, and the field. */
+const NAMED = {
+  lic: ['license_unknown', 'license', 'licenseId'],
+  seat: ['seat_unknown', 'seat', 'seatId'],
+  chs: ['session_unknown', 'charge session', 'sessionId'],
+  cb: ['callback_unknown', 'callback', 'callbackId'],
+  dup: ['duplicate_payment_unknown', 'duplicate payment', 'duplicatePaymentId'],
+  rfd: ['refund_unknown', 'refund', 'refundId'],
+  fee: ['fee_rule_unknown', 'fee rule', 'feeRuleId'],
+  tok: ['token_unknown', 'token', 'tokenId'],
+  cus: ['customer_unknown', 'customer', 'customerId'],
+  whe: ['endpoint_unknown', 'endpoint', 'endpointId'],
+  mal: ['mail_unknown', 'mail', 'mailId'],
+} as const satisfies Partial<Record<IdPrefix, readonly [code: HubErrorCode, noun: string, field: string]>>;
+
+export type NamedPrefix = keyof typeof NAMED;
+
+/** The error for an id that names nothing. */
+export function unknownId(prefix: NamedPrefix): HubError {
+  const [code, noun, field] = NAMED[prefix];
+  return new HubError(code, `there is no ${noun} with this id`, { field });
 }
 
 export function appUnknown(): HubError {

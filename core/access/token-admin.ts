@@ -3,9 +3,10 @@ import { LockMode, UniqueConstraintViolationException } from '@mikro-orm/postgre
 import { recordChange } from '../audit/record.ts';
 import type { Clock } from '../clock.ts';
 import { HubError } from '../errors.ts';
-import { formatId, newUuid, parseId } from '../ids.ts';
+import { formatId, newUuid } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
-import { type Page, type PageRequest, readPage } from '../storage/sql/page.ts';
+import { findById } from '../storage/sql/find-by-id.ts';
+import { findPage, type Page, type PageRequest } from '../storage/sql/page.ts';
 import type { Actor } from './caller.ts';
 import { type RoleName, type Scope, type ServiceToken, ServiceTokenSchema } from './entities.ts';
 import type { FindOwner } from './scope.ts';
@@ -27,7 +28,6 @@ const RESERVED_NAME = /^(hub|hubctl.*|localadmin|settlement|sweep|unknown|tok[0-
 
 export type TokensOptions = { readonly db: Database; readonly clock: Clock; readonly findOwner: FindOwner };
 
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: returns many short functions
 export function createTokens({ db, clock, findOwner }: TokensOptions) {
   /** @throws HubError `app_unknown`, `slot_unknown` */
   const checkScope = async ({ apps, slots }: Scope): Promise<void> => {
@@ -93,22 +93,13 @@ export function createTokens({ db, clock, findOwner }: TokensOptions) {
 
     /** @throws HubError `page_token_invalid` */
     list(includeEnded: boolean, request: PageRequest): Promise<Page<ServiceToken>> {
-      const where = includeEnded ? {} : live(clock());
-      return readPage(request, 'tok', (after, limit) =>
-        db
-          .em()
-          .find(
-            ServiceTokenSchema,
-            { $and: after ? [where, { id: { $lt: after } }] : [where] },
-            { orderBy: { id: 'desc' }, limit },
-          ),
-      );
+      const where = includeEnded ? [] : [live(clock())];
+      return findPage({ em: db.em(), entity: ServiceTokenSchema, prefix: 'tok', where }, request);
     },
 
     /** Revoking a revoked token changes nothing. @throws HubError `token_unknown`, `last_admin` */
     revoke(tokenId: string, actor: Actor): Promise<ServiceToken> {
       return db.em().transactional(async (em) => {
-        const id = parseId('tok', tokenId);
         const now = clock();
         // Locks all admin tokens in one order: two admins that revoke each other must not both succeed.
         const admins = await em.find(
@@ -116,11 +107,8 @@ export function createTokens({ db, clock, findOwner }: TokensOptions) {
           { role: 'admin', scope: null, ...live(now) },
           { orderBy: { id: 'asc' }, lockMode: LockMode.PESSIMISTIC_WRITE },
         );
-        const found = id
-          ? await em.findOne(ServiceTokenSchema, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE })
-          : null;
-        if (found === null)
-          throw new HubError('token_unknown', 'there is no token with this id', { field: 'tokenId' });
+        const lockMode = LockMode.PESSIMISTIC_WRITE;
+        const found = await findById(em, ServiceTokenSchema, 'tok', tokenId, { lockMode });
         if (found.revokedAt != null) return found;
         if (admins.length === 1 && admins[0] === found) {
           const message = 'this is the last admin token; create another one first';

@@ -3,14 +3,7 @@ import type { FilterQuery } from '@mikro-orm/postgresql';
 import type { ListAuditEntriesRequest } from '../../gen/hub/access/v1/audit_service_pb.ts';
 import { parseId } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
-import {
-  laterInList,
-  latestFirst,
-  type Page,
-  type PageRequest,
-  readPage,
-  readSpanPage,
-} from '../storage/sql/page.ts';
+import { findPage, findSpanPage, type Page, type PageRequest } from '../storage/sql/page.ts';
 import { type ActorKind, type AuditEntry, AuditEntrySchema } from './entities.ts';
 
 export type AuditFilter = Pick<ListAuditEntriesRequest, 'subject' | 'actor' | 'actorTokenId' | 'action'> & {
@@ -29,24 +22,15 @@ export function listEntries(
   { subject, actor, actorTokenId, actorKind, action, since, until }: AuditFilter,
   request: PageRequest,
 ): Promise<Page<AuditEntry>> {
-  const em = db.em();
-  const conditions: FilterQuery<AuditEntry>[] = [];
-  if (subject !== undefined) conditions.push({ subject });
-  if (actor !== undefined) conditions.push({ actor });
+  const where: FilterQuery<AuditEntry>[] = [];
+  if (subject !== undefined) where.push({ subject });
+  if (actor !== undefined) where.push({ actor });
   // An invalid token id matches no entry.
-  if (actorTokenId !== undefined) conditions.push({ actorTokenId: parseId('tok', actorTokenId) ?? NO_TOKEN });
-  if (actorKind !== undefined) conditions.push({ actorKind });
-  if (action !== undefined) conditions.push({ action });
-  if (since) conditions.push({ at: { $gte: since } });
-  if (until) conditions.push({ at: { $lt: until } });
-  if (since === undefined && until === undefined) {
-    return readPage(request, 'aud', (after, limit) => {
-      if (after) conditions.push({ id: { $lt: after } });
-      return em.find(AuditEntrySchema, { $and: conditions }, { orderBy: { id: 'desc' }, limit });
-    });
-  }
-  return readSpanPage(request, 'aud', 'at', (after, limit) => {
-    if (after) conditions.push(laterInList('at', after));
-    return em.find(AuditEntrySchema, { $and: conditions }, { orderBy: latestFirst('at'), limit });
-  });
+  if (actorTokenId !== undefined) where.push({ actorTokenId: parseId('tok', actorTokenId) ?? NO_TOKEN });
+  if (actorKind !== undefined) where.push({ actorKind });
+  if (action !== undefined) where.push({ action });
+  if (since) where.push({ at: { $gte: since } });
+  if (until) where.push({ at: { $lt: until } });
+  const list = { em: db.em(), entity: AuditEntrySchema, prefix: 'aud', where } as const;
+  return since || until ? findSpanPage(list, 'at', request) : findPage(list, request);
 }

@@ -5,12 +5,13 @@ import { changedMembers, recordChangeNow } from '../audit/record.ts';
 import { HubError } from '../errors.ts';
 import { recordEvent } from '../event/outbox.ts';
 import { runOnce, storeRequest } from '../idempotency/once.ts';
-import { formatId, newUuid, parseId } from '../ids.ts';
+import { formatId, newUuid } from '../ids.ts';
 import type { ModuleDependencies } from '../module-dependencies.ts';
+import { findById } from '../storage/sql/find-by-id.ts';
 import { inTransaction } from '../storage/sql/transaction.ts';
 import { type Customer, CustomerSchema } from './entities.ts';
 import { factsOf, insertCustomer } from './insert-customer.ts';
-import { customerUnknown, lockCustomer, type PersonalData, requireNotErased } from './lock-customer.ts';
+import { lockCustomer, type PersonalData, requireNotErased } from './lock-customer.ts';
 import { newDataKey, openDataKey } from './personal-data.ts';
 
 export type CustomersOptions = Pick<ModuleDependencies, 'db' | 'sealer' | 'clock'>;
@@ -19,12 +20,7 @@ export function createCustomers({ db, sealer, clock }: CustomersOptions) {
   const { pool } = db;
 
   /** @throws HubError `customer_unknown` */
-  const get = async (customerId: string): Promise<Customer> => {
-    const id = parseId('cus', customerId);
-    const found = id ? await db.em().findOne(CustomerSchema, { id }) : null;
-    if (found === null) throw customerUnknown();
-    return found;
-  };
+  const get = (customerId: string): Promise<Customer> => findById(db.em(), CustomerSchema, 'cus', customerId);
 
   return {
     get,

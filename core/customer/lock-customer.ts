@@ -1,6 +1,6 @@
 // Locks customers. A transaction locks a customer before the licenses of the customer.
 import type { ClientBase } from 'pg';
-import { HubError } from '../errors.ts';
+import { HubError, unknownId } from '../errors.ts';
 import { parseId, type Uuid } from '../ids.ts';
 import type { Customer } from './entities.ts';
 
@@ -33,7 +33,7 @@ export async function lockCustomer(client: ClientBase, customerId: string): Prom
     values: [parseId('cus', customerId) ?? null],
   });
   const [found] = rows;
-  if (found === undefined) throw customerUnknown();
+  if (found === undefined) throw unknownId('cus');
   return found;
 }
 
@@ -52,7 +52,7 @@ export async function lockCustomerForShare(client: ClientBase, customerId: strin
     values: [id ?? null],
   });
   const [row] = rows;
-  if (id === undefined || row === undefined) throw customerUnknown();
+  if (id === undefined || row === undefined) throw unknownId('cus');
   requireNotErased(row);
   return id;
 }
@@ -62,8 +62,4 @@ export function requireNotErased({ isErased }: { readonly isErased: boolean }): 
   if (!isErased) return;
   const message = 'the personal data of this customer is erased';
   throw new HubError('customer_erased', message, { field: 'customerId' });
-}
-
-export function customerUnknown(): HubError {
-  return new HubError('customer_unknown', 'there is no customer with this id', { field: 'customerId' });
 }

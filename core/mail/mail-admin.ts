@@ -1,15 +1,15 @@
 // Lists mails, and sends them again.
-import type { EntityManager } from '@mikro-orm/postgresql';
+import type { EntityManager, FilterQuery } from '@mikro-orm/postgresql';
 import type { ListMailsRequest } from '../../gen/hub/mail/v1/mail_service_pb.ts';
 import type { Actor } from '../access/caller.ts';
 import { recordChangeNow } from '../audit/record.ts';
-import { HubError } from '../errors.ts';
-import { parseId } from '../ids.ts';
+import { HubError, unknownId } from '../errors.ts';
 import { findApp } from '../license/admin/find-app.ts';
 import type { ModuleDependencies } from '../module-dependencies.ts';
 import { findOrder } from '../order/orders/read-orders.ts';
 import { dateOf, epochMs } from '../storage/sql/epoch.ts';
-import { type Page, type PageRequest, readPage } from '../storage/sql/page.ts';
+import { findById } from '../storage/sql/find-by-id.ts';
+import { findPage, type Page, type PageRequest } from '../storage/sql/page.ts';
 import { inTransaction } from '../storage/sql/transaction.ts';
 import { type Mail, MailSchema, type MailStateName } from './entities.ts';
 import { newMessageId } from './queue/queue-mails.ts';
@@ -42,32 +42,12 @@ export function createMails({ db, clock, domain, onDue }: MailsOptions) {
     /** Newest first. @throws HubError `app_unknown`, `order_unknown`, `page_token_invalid` */
     async list({ app, order, state }: MailFilter, request: PageRequest): Promise<Page<Mail>> {
       const em = db.em();
-      const ofApp = app === undefined ? undefined : await findApp(em, app);
-      const ofOrder = order === undefined ? undefined : await findOrder(db.pool, order);
+      const where: FilterQuery<Mail>[] = [];
+      if (app !== undefined) where.push({ app: await findApp(em, app) });
+      if (order !== undefined) where.push({ order: (await findOrder(db.pool, order)).id });
+      if (state !== undefined) where.push({ state });
       // mail_app_idx, mail_order_id_key, mail_queued_idx, mail_failed_id_idx, mail_pkey
-      return readPage(request, 'mal', (after, limit) =>
-        em.find(
-          MailSchema,
-          {
-            ...(after && { id: { $lt: after } }),
-            ...(ofApp && { app: ofApp }),
-            ...(ofOrder && { order: ofOrder.id }),
-            ...(state && { state }),
-          },
-          { orderBy: { id: 'desc' }, limit, populate: ['app'] },
-        ),
-      );
-    },
-
-    /** The slug of the app of a mail; undefined for text that is no id of a mail. */
-    async appOf(mailId: string): Promise<string | undefined> {
-      const { rows } = await db.pool.query<{ owner: string }>({
-        name: 'app_of_mail',
-        // mail_pkey
-        text: 'select a.slug as owner from mail m join app a on a.id = m.app_id where m.id = $1',
-        values: [parseId('mal', mailId) ?? null],
-      });
-      return rows[0]?.owner;
+      return findPage({ em, entity: MailSchema, prefix: 'mal', where, populate: ['app'] }, request);
     },
 
     /** Makes a mail due. @throws HubError `mail_unknown`, `mail_not_configured`, `customer_erased` */
@@ -85,7 +65,7 @@ export function createMails({ db, clock, domain, onDue }: MailsOptions) {
           values: [id],
         });
         const [before] = rows;
-        if (before === undefined) throw mailUnknown();
+        if (before === undefined) throw unknownId('mal');
         if (before.erased) {
           const message = 'the customer of this mail has been erased';
           throw new HubError('customer_erased', message, { field: 'mailId' });
@@ -121,13 +101,6 @@ export function mailNotConfigured(): HubError {
   return new HubError('mail_not_configured', 'this hub sends no mail: set HUB_SMTP_URL and HUB_MAIL_FROM');
 }
 
-async function findMail(em: EntityManager, mailId: string): Promise<Mail> {
-  const id = parseId('mal', mailId);
-  const found = id ? await em.findOne(MailSchema, { id }, { populate: ['app'] }) : null;
-  if (found === null) throw mailUnknown();
-  return found;
-}
-
-function mailUnknown(): HubError {
-  return new HubError('mail_unknown', 'there is no mail with this id', { field: 'mailId' });
+function findMail(em: EntityManager, mailId: string): Promise<Mail> {
+  return findById(em, MailSchema, 'mal', mailId, { populate: ['app'] });
 }

@@ -1,5 +1,6 @@
 // The mail module: queues and sends the mails of orders, and serves MailService.
 import { MailService } from '../../gen/hub/mail/v1/mail_service_pb.ts';
+import { createOwnerLookup } from '../access/owner-lookup.ts';
 import type { KeySecrets } from '../license/keys/open-key-secrets.ts';
 import type { ModuleDependencies } from '../module-dependencies.ts';
 import { createReadIssuedKeys } from '../order/orders/issued-keys.ts';
@@ -30,7 +31,13 @@ export function createMailModule(options: MailModuleOptions) {
   const mails = createMails({ db, clock, domain: mailer?.domain, onDue: () => sender?.wake() });
   return {
     services: [serve(MailService, createMailService({ db, clock, mails, compose, mailer }))],
-    findOwner: { mail: mails.appOf },
+    // mail_pkey
+    findOwner: {
+      mail: createOwnerLookup(db.pool, 'app.slug').byId(
+        'mal',
+        'app join mail m on m.app_id = app.id where m.id',
+      ),
+    },
     figures: mailTableMetrics,
     /** For fulfillment; undefined if the hub sends no mail. */
     queueMails: mailer && createQueueMails(mailer.domain),

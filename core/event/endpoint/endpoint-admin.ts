@@ -5,7 +5,7 @@ import type { Actor } from '../../access/caller.ts';
 import type { Facts } from '../../audit/entities.ts';
 import { type Change, HUB, recordChangeNow } from '../../audit/record.ts';
 import { HOUR_MS } from '../../clock.ts';
-import { HubError } from '../../errors.ts';
+import { HubError, unknownId } from '../../errors.ts';
 import { formatId, newUuid, parseId, type Uuid } from '../../ids.ts';
 import type { ModuleDependencies } from '../../module-dependencies.ts';
 import type { Secret } from '../../secret.ts';
@@ -19,7 +19,6 @@ import type { EndpointSecrets } from './endpoint-secrets.ts';
 import {
   checkEndpointCount,
   deletePending,
-  endpointUnknown,
   insertEndpoint,
   lockEndpoint,
   MAX_ENDPOINTS,
@@ -186,7 +185,7 @@ async function setDisabled(
 export async function findEndpoint(em: EntityManager, endpointId: string): Promise<Endpoint> {
   const id = parseId('whe', endpointId);
   const endpoint = id ? await em.findOne(EndpointSchema, { id, removedAt: null }) : null;
-  if (endpoint === null) throw endpointUnknown();
+  if (endpoint === null) throw unknownId('whe');
   return endpoint;
 }
 

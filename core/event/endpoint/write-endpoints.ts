@@ -1,6 +1,6 @@
 // The statements that change endpoints.
 import type { Pool, PoolClient } from 'pg';
-import { HubError } from '../../errors.ts';
+import { HubError, unknownId } from '../../errors.ts';
 import { parseId, type Uuid } from '../../ids.ts';
 import type { CheckedSettings } from './check-endpoint-settings.ts';
 
@@ -8,10 +8,6 @@ import type { CheckedSettings } from './check-endpoint-settings.ts';
 export const MAX_ENDPOINTS = 100;
 /** Deliveries that one statement deletes. */
 const DELETE_BATCH = 10_000;
-
-export function endpointUnknown(): HubError {
-  return new HubError('endpoint_unknown', 'there is no endpoint with this id', { field: 'endpointId' });
-}
 
 /** @throws HubError `endpoint_unknown` */
 export async function lockEndpoint(client: PoolClient, endpointId: string): Promise<Uuid> {
@@ -22,7 +18,7 @@ export async function lockEndpoint(client: PoolClient, endpointId: string): Prom
     text: 'select from event_endpoint where id = $1 and removed_at is null for no key update',
     values: [id ?? null],
   });
-  if (id === undefined || rowCount === 0) throw endpointUnknown();
+  if (id === undefined || rowCount === 0) throw unknownId('whe');
   return id;
 }
 

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { LicenseState } from '../../../gen/hub/license/v1/license_pb.ts';
 import type { CheckStatusRequest } from '../../../gen/hub/license/v1/license_service_pb.ts';
 import type { Clock } from '../../clock.ts';
-import { HubError } from '../../errors.ts';
+import { HubError, unknownId } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
 import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
@@ -32,8 +32,7 @@ export function createCheckStatus({ pool, lastSeen, clock }: CheckStatusOptions)
   return async ({ licenseId, machineFingerprint }: CheckStatusRequest) => {
     const uuid = parseId('lic', licenseId);
     const row = uuid && (await read({ uuid, machineFingerprint: machineFingerprint ?? null }));
-    if (!row)
-      throw new HubError('license_unknown', 'there is no license with this id', { field: 'licenseId' });
+    if (!row) throw unknownId('lic');
     const now = clock();
     const refusal = ineligible(row, now);
     if (refusal) throw refusal;

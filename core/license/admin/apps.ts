@@ -7,7 +7,7 @@ import { HubError } from '../../errors.ts';
 import { formatId, newUuid } from '../../ids.ts';
 import type { Database } from '../../storage/database.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
-import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
+import { findPage, type Page, type PageRequest } from '../../storage/sql/page.ts';
 import { type App, AppSchema } from '../entities.ts';
 import { findApp, lockApp } from './find-app.ts';
 import { type AppWithKeys, readAppsWithKeys, readAppWithKeys } from './read-signing-keys.ts';
@@ -102,9 +102,7 @@ export function createApps({ db, sealer, clock }: AppsOptions) {
 
     async list(request: PageRequest): Promise<Page<AppWithKeys>> {
       const em = db.em();
-      const page = await readPage(request, 'app', (after, limit) =>
-        em.find(AppSchema, after ? { id: { $lt: after } } : {}, { orderBy: { id: 'desc' }, limit }),
-      );
+      const page = await findPage({ em, entity: AppSchema, prefix: 'app', where: [] }, request);
       return { ...page, items: await readAppsWithKeys(em, db.pool, page.items) };
     },
   };

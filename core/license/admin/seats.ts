@@ -2,11 +2,12 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { Actor } from '../../access/caller.ts';
 import { recordChange } from '../../audit/record.ts';
-import { HubError } from '../../errors.ts';
+import { unknownId } from '../../errors.ts';
 import { addEvent } from '../../event/outbox.ts';
-import { formatId, parseId } from '../../ids.ts';
+import { formatId } from '../../ids.ts';
 import type { ModuleDependencies } from '../../module-dependencies.ts';
-import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
+import { findById } from '../../storage/sql/find-by-id.ts';
+import { findPage, type Page, type PageRequest } from '../../storage/sql/page.ts';
 import { LicenseSchema, type Seat, SeatSchema } from '../entities.ts';
 import type { LicenseMetrics } from '../metrics.ts';
 import { findLicense } from './find-licenses.ts';
@@ -23,21 +24,14 @@ export function createSeats({ db, metrics, clock }: SeatsOptions) {
       const license = await findLicense(em, licenseId);
       // Two conditions for two partial indexes: seat_active_key, and seat_released_idx for released seats.
       const released = includeReleased ? [{ releasedAt: { $ne: null } }] : [];
-      const where = { license, $or: [{ releasedAt: null }, ...released] };
-      return readPage(request, 'seat', (after, limit) =>
-        em.find(SeatSchema, after ? { ...where, id: { $lt: after } } : where, {
-          orderBy: { id: 'desc' },
-          limit,
-        }),
-      );
+      const where = [{ license, $or: [{ releasedAt: null }, ...released] }];
+      return findPage({ em, entity: SeatSchema, prefix: 'seat', where }, request);
     },
 
     /** Releasing a released seat changes nothing. @throws HubError `seat_unknown` */
     async release(seatId: string, actor: Actor): Promise<Seat> {
       const { seat, isReleased } = await db.em().transactional(async (em) => {
-        const id = parseId('seat', seatId);
-        const found = id ? await em.findOne(SeatSchema, { id }) : null;
-        if (found === null) throw seatUnknown();
+        const found = await findById(em, SeatSchema, 'seat', seatId);
         // Seats change only under the lock of their license: read the seat again under the lock.
         const license = await em.findOneOrFail(
           LicenseSchema,
@@ -45,7 +39,7 @@ export function createSeats({ db, metrics, clock }: SeatsOptions) {
           { lockMode: LockMode.PESSIMISTIC_WRITE },
         );
         const seat = await em.refresh(found);
-        if (seat === null) throw seatUnknown();
+        if (seat === null) throw unknownId('seat');
         const isActive = seat.releasedAt == null;
         if (isActive) {
           seat.releasedAt = clock();
@@ -64,8 +58,4 @@ export function createSeats({ db, metrics, clock }: SeatsOptions) {
       return seat;
     },
   };
-}
-
-function seatUnknown(): HubError {
-  return new HubError('seat_unknown', 'there is no seat with this id', { field: 'seatId' });
 }

@@ -1,5 +1,10 @@
 // Administration of offers. A change of the terms is a new version; versions are never changed.
-import { type EntityManager, LockMode, UniqueConstraintViolationException } from '@mikro-orm/postgresql';
+import {
+  type EntityManager,
+  type FilterQuery,
+  LockMode,
+  UniqueConstraintViolationException,
+} from '@mikro-orm/postgresql';
 import type { ListOffersRequest } from '../../../gen/hub/order/v1/offer_service_pb.ts';
 import type { OfferTerms } from '../../../gen/hub/order/v1/order_pb.ts';
 import type { Actor } from '../../access/caller.ts';
@@ -10,7 +15,7 @@ import { findApp } from '../../license/admin/find-app.ts';
 import type { App } from '../../license/entities.ts';
 import type { KeySecrets } from '../../license/keys/open-key-secrets.ts';
 import type { ModuleDependencies } from '../../module-dependencies.ts';
-import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
+import { findPage, type Page, type PageRequest } from '../../storage/sql/page.ts';
 import { type Offer, OfferSchema, type OfferVersion, OfferVersionSchema } from '../entities.ts';
 import { findOffer, formatOfferRef } from './find-offer.ts';
 import { checkSameGrant, checkTerms, factsOf, isSameTerms, type Terms, termsOf } from './offer-terms.ts';
@@ -110,20 +115,12 @@ export function createOffers({ db, keySecrets, clock }: OffersOptions) {
     /** Newest first. @throws HubError `app_unknown`, `page_token_invalid` */
     async list(filter: OfferFilter, request: PageRequest): Promise<Page<VersionedOffer>> {
       const em = db.em();
-      const app = filter.app === undefined ? undefined : await findApp(em, filter.app);
-      const { items, nextPageToken } = await readPage(request, 'ofr', (after, limit) =>
-        em.find(
-          OfferSchema,
-          {
-            ...(after && { id: { $lt: after } }),
-            ...(app && { app }),
-            ...(!filter.includeArchived && { archivedAt: null }),
-          },
-          { orderBy: { id: 'desc' }, limit, populate: ['app'] },
-        ),
-      );
-      const versions = await readVersions(em, items);
-      return { items: versions, nextPageToken };
+      const where: FilterQuery<Offer>[] = [];
+      if (filter.app !== undefined) where.push({ app: await findApp(em, filter.app) });
+      if (!filter.includeArchived) where.push({ archivedAt: null });
+      const list = { em, entity: OfferSchema, prefix: 'ofr', where, populate: ['app'] } as const;
+      const page = await findPage(list, request);
+      return { ...page, items: await readVersions(em, page.items) };
     },
 
     /** @throws HubError `offer_unknown` */

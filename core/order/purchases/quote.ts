@@ -1,9 +1,8 @@
 // Checks what a request for a charge session wants to buy, and computes its price.
 import { findOrCreateCustomer } from '../../customer/inline-customer.ts';
 import { lockCustomerForShare } from '../../customer/lock-customer.ts';
-import { HubError } from '../../errors.ts';
+import { HubError, unknownId } from '../../errors.ts';
 import { readLicense } from '../../license/admin/change/locked-license.ts';
-import { licenseUnknown } from '../../license/admin/find-licenses.ts';
 import type { ModuleDependencies } from '../../module-dependencies.ts';
 import type { Money } from '../../payment/money.ts';
 import type { Buyer, CatalogPurchase, PurchaseRequest, Quote } from '../../payment/order-interface.ts';
@@ -35,7 +34,7 @@ export function createQuote({ db, sealer, offers, clock }: QuoteOptions) {
       throw purchaseInvalid(`set licenseId to the license to ${purpose}`);
     }
     const license = await readLicense(db.pool, licenseId);
-    if (license.app.id !== offer.app.id) throw licenseUnknown();
+    if (license.app.id !== offer.app.id) throw unknownId('lic');
     const result = grantOnLicense(license, granted, quantity, clock());
     if ('terms' in result) return license.id;
     throw new HubError('license_not_sellable', result.blocked, { field: 'licenseId' });

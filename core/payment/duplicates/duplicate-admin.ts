@@ -2,9 +2,8 @@
 import { type FilterQuery, LockMode } from '@mikro-orm/postgresql';
 import type { Actor } from '../../access/caller.ts';
 import { recordChange } from '../../audit/record.ts';
-import { HubError } from '../../errors.ts';
-import { parseId } from '../../ids.ts';
-import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
+import { findById } from '../../storage/sql/find-by-id.ts';
+import { findPage, type Page, type PageRequest } from '../../storage/sql/page.ts';
 import { type DuplicatePayment, DuplicatePaymentSchema } from '../entities.ts';
 import type { AdminDependencies } from '../shared-dependencies.ts';
 import { findSlot } from '../slots/slot-admin.ts';
@@ -23,14 +22,11 @@ export function createDuplicates({ db, clock }: Pick<AdminDependencies, 'db' | '
      */
     async list(filter: DuplicateFilter, request: PageRequest): Promise<Page<DuplicatePayment>> {
       const em = db.em();
-      const conditions: FilterQuery<DuplicatePayment>[] = [];
-      if (filter.slot !== undefined) conditions.push({ slot: await findSlot(em, filter.slot) });
-      if (!filter.includeResolved) conditions.push({ resolvedAt: null });
-      return readPage(request, 'dup', async (after, limit) => {
-        if (after) conditions.push({ id: { $lt: after } });
-        const order = { orderBy: { id: 'desc' }, limit, populate: ['slot'] } as const;
-        return em.find(DuplicatePaymentSchema, { $and: conditions }, order);
-      });
+      const where: FilterQuery<DuplicatePayment>[] = [];
+      if (filter.slot !== undefined) where.push({ slot: await findSlot(em, filter.slot) });
+      if (!filter.includeResolved) where.push({ resolvedAt: null });
+      const list = { em, entity: DuplicatePaymentSchema, prefix: 'dup', where, populate: ['slot'] } as const;
+      return findPage(list, request);
     },
 
     /**
@@ -42,16 +38,9 @@ export function createDuplicates({ db, clock }: Pick<AdminDependencies, 'db' | '
       resolution: string,
       actor: Actor,
     ): Promise<{ readonly duplicate: DuplicatePayment; readonly unchanged: boolean }> {
-      const id = parseId('dup', duplicatePaymentId);
       return db.em().transactional(async (em) => {
-        const duplicate = id
-          ? await em.findOne(DuplicatePaymentSchema, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE })
-          : null;
-        if (duplicate === null) {
-          throw new HubError('duplicate_payment_unknown', 'there is no duplicate payment with this id', {
-            field: 'duplicatePaymentId',
-          });
-        }
+        const lockMode = LockMode.PESSIMISTIC_WRITE;
+        const duplicate = await findById(em, DuplicatePaymentSchema, 'dup', duplicatePaymentId, { lockMode });
         await em.populate(duplicate, ['slot']);
         if (duplicate.resolvedAt != null) return { duplicate, unchanged: true };
         duplicate.resolvedAt = clock();

@@ -3,7 +3,8 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor } from '../../access/caller.ts';
 import { recordChange } from '../../audit/record.ts';
 import { HubError } from '../../errors.ts';
-import { formatId, newUuid, parseId } from '../../ids.ts';
+import { formatId, newUuid } from '../../ids.ts';
+import { findById } from '../../storage/sql/find-by-id.ts';
 import { type FeeRule, FeeRuleSchema } from '../entities.ts';
 import type { AdminDependencies } from '../shared-dependencies.ts';
 import { findSlot } from '../slots/slot-admin.ts';
@@ -126,11 +127,7 @@ export function createFeeRules({ db, clock, driverOf }: Omit<AdminDependencies, 
     ): Promise<FeeRuleWithState & { readonly unchanged: boolean }> {
       return db.em().transactional(async (em) => {
         await lockRules(em);
-        const id = parseId('fee', feeRuleId);
-        const rule = id ? await em.findOne(FeeRuleSchema, { id }, { populate: ['slot'] }) : null;
-        if (rule === null) {
-          throw new HubError('fee_rule_unknown', 'there is no fee rule with this id', { field: 'feeRuleId' });
-        }
+        const rule = await findById(em, FeeRuleSchema, 'fee', feeRuleId, { populate: ['slot'] });
         if (isLimited && !isOpenToSlots(rule)) throw feeRuleLocked('feeRuleId', rule.name);
         const now = clock();
         const ended = endVersion(rule, now);

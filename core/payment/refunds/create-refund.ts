@@ -3,14 +3,13 @@ import { createHash } from 'node:crypto';
 import type { PoolClient } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
-import { HubError, type HubErrorCode } from '../../errors.ts';
+import { HubError, type HubErrorCode, unknownId } from '../../errors.ts';
 import { recordEvent } from '../../event/outbox.ts';
 import { formatId, newUuid, parseId } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import { formatMoney, type Money } from '../money.ts';
 import { driverOf } from '../providers/registry.ts';
 import { findSame } from '../sessions/insert-session.ts';
-import { sessionUnknown } from '../sessions/look-up-sessions.ts';
 import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
 import type { PaymentDependencies } from '../shared-dependencies.ts';
 import { sumPendingRefunds } from './read-refunds.ts';
@@ -48,7 +47,7 @@ export function createCreateRefund(options: CreateRefundOptions): CreateRefund {
         const session = await lockSession(client, sessionId);
         return session && findOrInsert(client, session, parameters, { actor, at: clock() });
       }));
-    if (!stored) throw sessionUnknown();
+    if (!stored) throw unknownId('chs');
     if (stored.isNew) {
       await syncRefunds.request(sessionId, busyWaitMs).catch((err) => {
         const refundId = formatId('rfd', stored.id);

@@ -3,8 +3,8 @@ import { type FilterQuery, LockMode } from '@mikro-orm/postgresql';
 import type { Actor } from '../../access/caller.ts';
 import { recordChange } from '../../audit/record.ts';
 import { HubError } from '../../errors.ts';
-import { parseId } from '../../ids.ts';
-import { type Page, type PageRequest, readPage } from '../../storage/sql/page.ts';
+import { findById } from '../../storage/sql/find-by-id.ts';
+import { findPage, type Page, type PageRequest } from '../../storage/sql/page.ts';
 import { type Refund, RefundSchema, type RefundStateName } from '../entities.ts';
 import { findSession } from '../sessions/list-sessions.ts';
 import type { AdminDependencies } from '../shared-dependencies.ts';
@@ -21,10 +21,8 @@ export type RefundFilter = {
 export function createRefunds({ db, clock }: Pick<AdminDependencies, 'db' | 'clock'>) {
   return {
     /** @throws HubError `refund_unknown` */
-    async get(refundId: string): Promise<Refund> {
-      const id = parseId('rfd', refundId);
-      const refund = id && (await db.em().findOne(RefundSchema, { id }, { populate: ['slot'] }));
-      return refund || refundUnknown();
+    get(refundId: string): Promise<Refund> {
+      return findById(db.em(), RefundSchema, 'rfd', refundId, { populate: ['slot'] });
     },
 
     /**
@@ -33,17 +31,12 @@ export function createRefunds({ db, clock }: Pick<AdminDependencies, 'db' | 'clo
      */
     async list(filter: RefundFilter, request: PageRequest): Promise<Page<Refund>> {
       const em = db.em();
-      const conditions: FilterQuery<Refund>[] = [];
-      if (filter.sessionId !== undefined)
-        conditions.push({ session: await findSession(em, filter.sessionId) });
-      if (filter.slot !== undefined) conditions.push({ slot: await findSlot(em, filter.slot) });
-      if (filter.state !== undefined) conditions.push({ state: filter.state });
-      if (filter.needsReview) conditions.push({ reviewReason: { $ne: '' }, reviewedAt: null });
-      return readPage(request, 'rfd', (after, limit) => {
-        if (after) conditions.push({ id: { $lt: after } });
-        const order = { orderBy: { id: 'desc' }, limit, populate: ['slot'] } as const;
-        return em.find(RefundSchema, { $and: conditions }, order);
-      });
+      const where: FilterQuery<Refund>[] = [];
+      if (filter.sessionId !== undefined) where.push({ session: await findSession(em, filter.sessionId) });
+      if (filter.slot !== undefined) where.push({ slot: await findSlot(em, filter.slot) });
+      if (filter.state !== undefined) where.push({ state: filter.state });
+      if (filter.needsReview) where.push({ reviewReason: { $ne: '' }, reviewedAt: null });
+      return findPage({ em, entity: RefundSchema, prefix: 'rfd', where, populate: ['slot'] }, request);
     },
 
     /**
@@ -55,11 +48,9 @@ export function createRefunds({ db, clock }: Pick<AdminDependencies, 'db' | 'clo
       resolution: string,
       actor: Actor,
     ): Promise<{ readonly refund: Refund; readonly unchanged: boolean }> {
-      const id = parseId('rfd', refundId);
       return db.em().transactional(async (em) => {
-        const refund =
-          (id && (await em.findOne(RefundSchema, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE }))) ||
-          refundUnknown();
+        const lockMode = LockMode.PESSIMISTIC_WRITE;
+        const refund = await findById(em, RefundSchema, 'rfd', refundId, { lockMode });
         await em.populate(refund, ['slot']);
         if (refund.reviewReason === '') {
           throw new HubError('refund_not_in_review', 'this refund needs no review', { field: 'refundId' });
@@ -78,8 +69,4 @@ export function createRefunds({ db, clock }: Pick<AdminDependencies, 'db' | 'clo
       });
     },
   };
-}
-
-function refundUnknown(): never {
-  throw new HubError('refund_unknown', 'there is no refund with this id', { field: 'refundId' });
 }

@@ -1,15 +1,8 @@
 // Reads charge sessions for operators and internal services.
 import type { EntityManager, FilterQuery } from '@mikro-orm/postgresql';
-import { parseId } from '../../ids.ts';
 import type { Database } from '../../storage/database.ts';
-import {
-  laterInList,
-  latestFirst,
-  type Page,
-  type PageRequest,
-  readPage,
-  readSpanPage,
-} from '../../storage/sql/page.ts';
+import { findById } from '../../storage/sql/find-by-id.ts';
+import { findPage, findSpanPage, type Page, type PageRequest } from '../../storage/sql/page.ts';
 import { type CallbackCount, countCallbacks } from '../callbacks/count-by-state.ts';
 import {
   type ChargeSession,
@@ -26,7 +19,6 @@ import { listStatusChanges, type StatusChange } from '../settlement/status-histo
 import { findSlot } from '../slots/slot-admin.ts';
 import { readSessionUsage, type UsageLogWithFees } from '../usage/list-usage.ts';
 import type { Period } from '../usage/query-sums.ts';
-import { sessionUnknown } from './look-up-sessions.ts';
 
 export type SessionFilter = {
   readonly slot: string | undefined;
@@ -63,13 +55,7 @@ export function createSessions(db: Database) {
     session: ChargeSession,
     request: PageRequest,
   ): Promise<Page<Verification>> =>
-    readPage(request, 'ver', (after, limit) =>
-      em.find(
-        VerificationSchema,
-        { session, ...(after && { id: { $lt: after } }) },
-        { orderBy: { id: 'desc' }, limit },
-      ),
-    );
+    findPage({ em, entity: VerificationSchema, prefix: 'ver', where: [{ session }] }, request);
 
   return {
     /** @throws HubError `session_unknown` */
@@ -84,28 +70,18 @@ export function createSessions(db: Database) {
      */
     async list(filter: SessionFilter, request: PageRequest): Promise<Page<ChargeSession>> {
       const em = db.em();
-      const conditions: FilterQuery<ChargeSession>[] = [];
-      if (filter.slot !== undefined) conditions.push({ slot: await findSlot(em, filter.slot) });
-      if (filter.status !== undefined) conditions.push({ status: filter.status });
-      if (filter.orderReference !== undefined) conditions.push({ orderReference: filter.orderReference });
+      const where: FilterQuery<ChargeSession>[] = [];
+      if (filter.slot !== undefined) where.push({ slot: await findSlot(em, filter.slot) });
+      if (filter.status !== undefined) where.push({ status: filter.status });
+      if (filter.orderReference !== undefined) where.push({ orderReference: filter.orderReference });
       const { from, to } = filter.created;
-      if (from !== undefined) conditions.push({ createdAt: { $gte: from } });
-      if (to !== undefined) conditions.push({ createdAt: { $lt: to } });
+      if (from !== undefined) where.push({ createdAt: { $gte: from } });
+      if (to !== undefined) where.push({ createdAt: { $lt: to } });
       // charge_session_held_idx
-      if (filter.held) conditions.push({ heldAt: { $ne: null } });
-      const populate = ['slot'] as const;
-      if (from === undefined && to === undefined) {
-        return readPage(request, 'chs', (after, limit) => {
-          if (after) conditions.push({ id: { $lt: after } });
-          const orderBy = { id: 'desc' } as const;
-          return em.find(ChargeSessionSchema, { $and: conditions }, { orderBy, limit, populate });
-        });
-      }
-      return readSpanPage(request, 'chs', 'createdAt', (after, limit) => {
-        if (after) conditions.push(laterInList('createdAt', after));
-        const orderBy = latestFirst('createdAt');
-        return em.find(ChargeSessionSchema, { $and: conditions }, { orderBy, limit, populate });
-      });
+      if (filter.held) where.push({ heldAt: { $ne: null } });
+      const list = { em, entity: ChargeSessionSchema, prefix: 'chs', where, populate: ['slot'] } as const;
+      const hasPeriod = from !== undefined || to !== undefined;
+      return hasPeriod ? findSpanPage(list, 'createdAt', request) : findPage(list, request);
     },
 
     /** @throws HubError `session_unknown` */
@@ -142,9 +118,6 @@ export function createSessions(db: Database) {
 }
 
 /** @throws HubError `session_unknown` */
-export async function findSession(em: EntityManager, sessionId: string): Promise<ChargeSession> {
-  const id = parseId('chs', sessionId);
-  const session = id ? await em.findOne(ChargeSessionSchema, { id }, { populate: ['slot'] }) : null;
-  if (session !== null) return session;
-  throw sessionUnknown();
+export function findSession(em: EntityManager, sessionId: string): Promise<ChargeSession> {
+  return findById(em, ChargeSessionSchema, 'chs', sessionId, { populate: ['slot'] });
 }

@@ -1,6 +1,5 @@
 // Looks up the sessions that callbacks name, by one id. Concurrent lookups share a statement.
 import type { Pool } from 'pg';
-import { HubError } from '../../errors.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
 import {
   read,
@@ -79,8 +78,4 @@ async function readSessionsAt(
                   ${condition}`;
   const found = await readSessionsBy(db, { name, text, values });
   return Array.from({ length: count }, (_, index) => found.get(String(index + 1)));
-}
-
-export function sessionUnknown(): HubError {
-  return new HubError('session_unknown', 'there is no charge session with this id', { field: 'sessionId' });
 }

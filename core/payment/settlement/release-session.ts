@@ -2,10 +2,9 @@
 import type { Pool } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
-import { HubError } from '../../errors.ts';
+import { HubError, unknownId } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
-import { sessionUnknown } from '../sessions/look-up-sessions.ts';
 import { lockSession } from '../sessions/read-sessions.ts';
 import type { PaymentDependencies } from '../shared-dependencies.ts';
 import type { VerifySession } from '../verification/verification-request.ts';
@@ -25,7 +24,7 @@ export function createReleaseSession(options: ReleaseOptions) {
   return async (sessionId: string, reason: string, actor: Actor) => {
     const id = parseId('chs', sessionId);
     const released = id && (await release(pool, { id, sessionId, reason, actor, at: clock() }));
-    if (!released) throw sessionUnknown();
+    if (!released) throw unknownId('chs');
     try {
       await verifySession({ sessionId: id, waitMs: busyWaitMs });
     } catch (err) {

@@ -1,13 +1,7 @@
 // Reads the usage log: payments and their fees.
 import type { EntityManager, FilterQuery } from '@mikro-orm/postgresql';
 import type { Database } from '../../storage/database.ts';
-import {
-  laterInList,
-  latestFirst,
-  type Page,
-  type PageRequest,
-  readSpanPage,
-} from '../../storage/sql/page.ts';
+import { findSpanPage, type Page, type PageRequest } from '../../storage/sql/page.ts';
 import { type FeeLine, FeeLineSchema, type UsageLog, UsageLogSchema } from '../entities.ts';
 import { findSlot } from '../slots/slot-admin.ts';
 import type { Period } from './query-sums.ts';
@@ -33,15 +27,12 @@ export async function listUsage(
   request: PageRequest,
 ): Promise<Page<UsageLogWithFees>> {
   const em = db.em();
-  const conditions: FilterQuery<UsageLog>[] = [];
-  if (filter.slot !== undefined) conditions.push({ slot: await findSlot(em, filter.slot) });
-  if (filter.from) conditions.push({ settledAt: { $gte: filter.from } });
-  if (filter.to) conditions.push({ settledAt: { $lt: filter.to } });
-  const page = await readSpanPage(request, 'use', 'settledAt', (after, limit) => {
-    if (after) conditions.push(laterInList('settledAt', after));
-    const order = { orderBy: latestFirst('settledAt'), limit, populate: ['slot'] } as const;
-    return em.find(UsageLogSchema, { $and: conditions }, order);
-  });
+  const where: FilterQuery<UsageLog>[] = [];
+  if (filter.slot !== undefined) where.push({ slot: await findSlot(em, filter.slot) });
+  if (filter.from) where.push({ settledAt: { $gte: filter.from } });
+  if (filter.to) where.push({ settledAt: { $lt: filter.to } });
+  const list = { em, entity: UsageLogSchema, prefix: 'use', where, populate: ['slot'] } as const;
+  const page = await findSpanPage(list, 'settledAt', request);
   return { ...page, items: await completeEntries(em, page.items) };
 }
 

@@ -1,12 +1,11 @@
 // Verifies a session for a caller who wants the provider's answer now.
 import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
-import { HubError } from '../../errors.ts';
+import { HubError, unknownId } from '../../errors.ts';
 import { parseId } from '../../ids.ts';
 import type { FindDuplicates } from '../duplicates/find-and-store-duplicates.ts';
 import type { VerificationStep } from '../providers/driver.ts';
 import type { SyncRefunds } from '../refunds/sync-refunds.ts';
-import { sessionUnknown } from '../sessions/look-up-sessions.ts';
 import { readSession } from '../sessions/read-sessions.ts';
 import type { PaymentDependencies } from '../shared-dependencies.ts';
 import type { VerifySession } from './verification-request.ts';
@@ -28,7 +27,7 @@ export function createRecheck(options: RecheckOptions) {
   return async (sessionId: string, actor: Actor): Promise<readonly VerificationStep[]> => {
     const id = parseId('chs', sessionId);
     const before = id && (await readSession(pool, id));
-    if (!before) throw sessionUnknown();
+    if (!before) throw unknownId('chs');
     // Before the verification: refunds may explain what that reports as a reversal. A provider that does not
     // answer about refunds does not fail the recheck.
     if (before.status === 'success') await syncRefunds.sync(id, busyWaitMs);

@@ -5,7 +5,7 @@
 // Lists of a span of time are in the order of that time, and of ids where it is the same: so each page is
 // read where the one before ended, however much lies before and after the span. Other lists are in the order
 // of ids.
-import type { FilterQuery } from '@mikro-orm/postgresql';
+import type { EntityManager, EntityName, FilterQuery } from '@mikro-orm/postgresql';
 import { HubError } from '../../errors.ts';
 import { formatId, type IdPrefix, parseId, type Uuid } from '../../ids.ts';
 
@@ -71,8 +71,8 @@ export async function readWalkedPage<T extends { id: string }>(
 }
 
 /**
- * Reads one page of a list of a span of time. `read` returns up to `limit` items in the order of
- * `latestFirst(time)`, those that `laterInList(time, after)` describes.
+ * Reads one page of a list of a span of time. `read` returns up to `limit` items after a position,
+ * in descending order of `time` and of ids.
  * @throws HubError `page_token_invalid`
  */
 export function readSpanPage<K extends string, T extends { id: string } & Record<K, Date>>(
@@ -125,15 +125,49 @@ export function pageTokenInvalid(): HubError {
   );
 }
 
-/** The order of lists of a span of time, by the property with that time. */
-export function latestFirst<K extends string>(time: K): { [T in K]: 'desc' } & { id: 'desc' } {
-  // A computed name loses its type.
-  return { [time]: 'desc', id: 'desc' } as { [T in K]: 'desc' } & { id: 'desc' };
+/** A list of entities that meet all conditions. */
+type EntityList<E> = {
+  readonly em: EntityManager;
+  readonly entity: EntityName<E>;
+  readonly prefix: IdPrefix;
+  readonly where: readonly FilterQuery<NoInfer<E>>[];
+  readonly populate?: readonly (keyof NoInfer<E> & string)[];
+};
+
+/** Reads one page of a list in the order of ids. @throws HubError `page_token_invalid` */
+export function findPage<E extends { id: string }>(
+  list: EntityList<E>,
+  request: PageRequest,
+): Promise<Page<E>> {
+  return readPage(request, list.prefix, (after, limit) =>
+    findLater(list, after && { id: { $lt: after } }, { id: 'desc' }, limit),
+  );
 }
 
-/** What comes after a position in that order. */
-export function laterInList<T>(time: keyof T & string, { at, id }: SpanPosition): FilterQuery<T> {
-  // The first condition is what the index is entered by.
-  const condition: object = { [time]: { $lte: at }, $or: [{ [time]: { $lt: at } }, { id: { $lt: id } }] };
-  return condition as FilterQuery<T>; // a computed name loses its type
+/** Reads one page of a list in the order of a property with a time. @throws HubError `page_token_invalid` */
+export function findSpanPage<K extends string, E extends { id: string } & Record<K, Date>>(
+  list: EntityList<E>,
+  time: K,
+  request: PageRequest,
+): Promise<Page<E>> {
+  return readSpanPage(request, list.prefix, time, (after, limit) => {
+    const later = after && {
+      // The first condition is what the index is entered by.
+      [time]: { $lte: after.at },
+      $or: [{ [time]: { $lt: after.at } }, { id: { $lt: after.id } }],
+    };
+    return findLater(list, later, { [time]: 'desc', id: 'desc' }, limit);
+  });
+}
+
+async function findLater<E extends object>(
+  { em, entity, where, populate }: EntityList<E>,
+  later: object | undefined,
+  orderBy: object,
+  limit: number,
+): Promise<E[]> {
+  const conditions = { $and: later ? [...where, later] : where };
+  const options = { orderBy, limit, ...(populate && { populate }) };
+  // The names of the properties of any entity have no types.
+  return (await em.find(entity, conditions as FilterQuery<NoInfer<E>>, options as object)) as E[];
 }

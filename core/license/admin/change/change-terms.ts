@@ -5,14 +5,14 @@ import type { Actor } from '../../../access/caller.ts';
 import type { Facts } from '../../../audit/entities.ts';
 import { changedMembers, recordChangeNow } from '../../../audit/record.ts';
 import type { Clock } from '../../../clock.ts';
-import { HubError } from '../../../errors.ts';
+import { HubError, unknownId } from '../../../errors.ts';
 import { recordEvent } from '../../../event/outbox.ts';
 import { runOnce, storeRequest } from '../../../idempotency/once.ts';
 import { formatId, parseId } from '../../../ids.ts';
 import type { Database } from '../../../storage/database.ts';
 import { inTransaction } from '../../../storage/sql/transaction.ts';
 import type { License } from '../../entities.ts';
-import { findLicense, licenseUnknown } from '../find-licenses.ts';
+import { findLicense } from '../find-licenses.ts';
 import { type ChangeableTerms, type LockedLicense, lockLicense, writeTerms } from './locked-license.ts';
 
 export type ChangeOptions = { readonly db: Database; readonly clock: Clock };
@@ -54,7 +54,7 @@ export function createChangeTerms({ db, clock }: ChangeOptions) {
     const { action, decide, prepare } = change;
     const { licenseId, expectedTermsVersion, idempotencyKey: key, request } = changeRequest;
     const id = parseId('lic', licenseId);
-    if (id === undefined) throw licenseUnknown();
+    if (id === undefined) throw unknownId('lic');
     const idempotent = key === undefined ? undefined : { scope: `${action}:${id}`, key, request };
     const read = async (changed: boolean): Promise<Changed> => ({
       license: await findLicense(db.em(), licenseId),

@@ -1,9 +1,9 @@
 // Locks a license, and reads and writes the terms and the state that can change after the sale.
 import type { Pool, PoolClient } from 'pg';
+import { unknownId } from '../../../errors.ts';
 import { parseId, type Uuid } from '../../../ids.ts';
 import { dateOf, epochMs } from '../../../storage/sql/epoch.ts';
 import type { Limits, Metadata } from '../../terms.ts';
-import { licenseUnknown } from '../find-licenses.ts';
 
 export type ChangeableTerms = {
   readonly customerId: string | null;
@@ -77,7 +77,7 @@ async function read(
     values: [id ?? null],
   });
   const [row] = rows;
-  if (id === undefined || row === undefined) throw licenseUnknown();
+  if (id === undefined || row === undefined) throw unknownId('lic');
   const { appId, slug, defaultSeatLimit, termsVersion, seatsUsed, ...rest } = row;
   const { revokedAtMs, revokeReason, suspendedAtMs, suspendReason, ...others } = rest;
   const { limitProfileId, limitProfileName, expiresAtMs, ...terms } = others;

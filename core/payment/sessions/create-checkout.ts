@@ -2,7 +2,6 @@
 import type { Pool } from 'pg';
 import { HubError } from '../../errors.ts';
 import { formatId } from '../../ids.ts';
-import type { ChargeStatusName } from '../entities.ts';
 import {
   type CheckoutRequest,
   ProviderRefused,
@@ -16,6 +15,8 @@ import type { PaymentDependencies } from '../shared-dependencies.ts';
 import type { Providers } from '../slots/provider-connections.ts';
 import type { VerificationLease } from '../verification/lease.ts';
 import { nextCheck, type SweepSchedule } from '../verification/sweep-schedule.ts';
+import type { SessionSlot } from './find-slot.ts';
+import { readSession, type StoredSession } from './read-sessions.ts';
 
 export type CheckoutOptions = Pick<PaymentDependencies, 'pool' | 'clock' | 'metrics'> & {
   readonly providers: Providers;
@@ -31,14 +32,13 @@ export type CheckoutOptions = Pick<PaymentDependencies, 'pool' | 'clock' | 'metr
  */
 export function createCheckout(
   { pool, clock, providers, schedule, settle, metrics }: CheckoutOptions,
-  id: string,
+  { id, slot }: { readonly id: string; readonly slot: SessionSlot },
   request: Omit<CheckoutRequest, 'sessionId' | 'merchantTransactionId' | 'amount'>,
 ) {
   const sessionId = formatId('chs', id);
-  return async ({ limitHttp, fence, markEnded }: VerificationLease): Promise<boolean> => {
-    const session = await readCheckoutState(pool, id);
-    if (!needsCheckoutNow(session)) return true;
-    if (session.disabled) {
+  return async ({ session, limitHttp, fence, markEnded }: VerificationLease): Promise<boolean> => {
+    if (!lacksCheckout(session)) return true;
+    if (slot.disabled) {
       throw new HubError('slot_disabled', 'the slot is disabled', { field: 'slot', sessionId });
     }
     const steps: VerificationStep[] = [];
@@ -52,7 +52,7 @@ export function createCheckout(
             ...request,
             sessionId,
             merchantTransactionId: session.merchantTransactionId,
-            amount: { minor: BigInt(session.amountMinor), currency: session.currency },
+            amount: session.amount,
           },
         );
       });
@@ -82,37 +82,11 @@ const WAITING = 'waiting for the customer';
 
 /** Whether a session has no checkout and can still be paid. */
 export async function needsCheckout(pool: Pool, id: string): Promise<boolean> {
-  return needsCheckoutNow(await readCheckoutState(pool, id));
-}
-
-type CheckoutState = {
-  readonly slotId: string;
-  /** The name of the slot. */
-  readonly slot: string;
-  readonly merchantTransactionId: string;
-  readonly amountMinor: string;
-  readonly currency: string;
-  readonly status: ChargeStatusName;
-  readonly verified: boolean;
-  readonly made: boolean;
-  readonly disabled: boolean;
-};
-
-function needsCheckoutNow(session: CheckoutState): boolean {
-  return !session.made && canHaveCheckout(session);
-}
-
-async function readCheckoutState(pool: Pool, id: string): Promise<CheckoutState> {
-  const { rows } = await pool.query<CheckoutState>({
-    name: 'checkout_state',
-    text: `select c.slot_id as "slotId", s.name as slot,
-                  c.merchant_transaction_id as "merchantTransactionId", c.amount_minor as "amountMinor",
-                  c.currency, c.status, c.status_verified as verified, c.checkout_url is not null as made,
-                  s.disabled_at is not null as disabled
-           from charge_session c join slot s on s.id = c.slot_id where c.id = $1`,
-    values: [id],
-  });
-  const [session] = rows;
+  const session = await readSession(pool, id);
   if (session === undefined) throw new Error(`charge session ${id} is gone`);
-  return session;
+  return lacksCheckout(session);
+}
+
+function lacksCheckout(session: StoredSession): boolean {
+  return session.providerPaymentId === undefined && canHaveCheckout(session);
 }

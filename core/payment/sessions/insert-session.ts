@@ -1,6 +1,7 @@
 // Inserts a charge session, or finds the one that an earlier call with the same idempotency key inserted.
 import { createHash } from 'node:crypto';
 import type { Pool, PoolClient, QueryConfig } from 'pg';
+import type { CreateChargeSessionRequest } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
 import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
 import { HubError } from '../../errors.ts';
@@ -12,22 +13,17 @@ import type { PurchaseRequest, Quote, Sales } from '../order-interface.ts';
 import type { CheckoutRequest } from '../providers/driver.ts';
 import type { SessionSlot } from './find-slot.ts';
 
-export type CreateSessionRequest = {
-  readonly slot: string;
+export type CreateSessionRequest = Pick<
+  CreateChargeSessionRequest,
+  'slot' | 'orderReference' | 'metadata' | 'idempotencyKey' | 'returnUrl' | 'language'
+> & {
   /** Checked. Undefined for the price of the purchase. */
   readonly amount: Money | undefined;
-  readonly orderReference: string;
   readonly customer: CheckoutRequest['customer'];
-  readonly metadata: Readonly<Record<string, string>>;
-  readonly idempotencyKey: string | undefined;
   /** Undefined for a session without an offer. */
   readonly purchase: PurchaseRequest | undefined;
   /** The apps that the caller's token is limited to; undefined if it is not limited. */
   readonly callerApps: readonly string[] | undefined;
-  /** As the caller sent it; empty for none. */
-  readonly returnUrl: string;
-  /** Empty for the default. */
-  readonly language: string;
 };
 
 export type InsertOptions = {
@@ -65,8 +61,16 @@ export async function findOrInsertSession(
     throw new HubError('slot_disabled', 'the slot is disabled', { field: 'slot' });
   }
   // Only for a new session: a repeated request gets its session, even if the offer has changed since.
-  const { amount, quote } = await priceOf(request, options.sales);
-  const inserted = await insert(request, { ...options, amount, quote, requestHash });
+  const session = {
+    ...request,
+    ...(await priceOf(request, options.sales)),
+    requestHash,
+    slotId: options.slot.id,
+    returnUrl: options.returnUrl,
+    reason: 'no checkout yet',
+    firstCheck: options.firstCheck,
+  };
+  const inserted = await insertSession(options.pool, session, options);
   if (inserted !== undefined) options.metrics.sessionCreated(request.slot);
   const id = inserted ?? (await findEarlier());
   if (id === undefined) throw new Error('a charge session was neither inserted nor found');
@@ -93,73 +97,70 @@ async function priceOf(
 }
 
 /** The id by which providers know a session: its public id without the prefix, in capitals. */
-export function merchantTransactionId(id: Uuid): string {
+function merchantTransactionId(id: Uuid): string {
   return formatId('chs', id).slice('chs_'.length).toUpperCase();
 }
 
-/** Resolves with undefined if a concurrent call with the same idempotency key inserted it first. */
-async function insert(
-  request: CreateSessionRequest,
-  options: InsertOptions & Priced & { readonly requestHash: Buffer },
-): Promise<string | undefined> {
-  const { pool, slot, actor, now, firstCheck, returnUrl, amount, quote, requestHash } = options;
-  const { orderReference, customer, metadata, idempotencyKey, language } = request;
-  const id = newUuid();
-  const statement = {
-    name: 'insert_session',
-    // charge_session_idempotency_key. The first check is set now: the hub may die before the checkout.
-    text: `insert into charge_session (id, slot_id, status, status_verified, status_reason,
-             status_changed_at, amount_minor, currency, order_reference, customer, metadata,
-             merchant_transaction_id, idempotency_key, request_hash, created_at, checks, next_check_at,
-             has_purchase, return_url, language)
-           values ($1, $2, 'pending', false, 'no checkout yet', $3, $4, $5, $6, $7, $8, $9, $10, $11, $3,
-             0, $12, $13, $14, $15)
-           on conflict (slot_id, idempotency_key) where idempotency_key is not null do nothing`,
-    values: [
-      id,
-      slot.id,
-      now,
-      amount.minor,
-      amount.currency,
-      orderReference,
-      JSON.stringify(customer),
-      JSON.stringify(metadata),
-      merchantTransactionId(id),
-      idempotencyKey ?? null,
-      idempotencyKey === undefined ? null : requestHash,
-      firstCheck ?? null,
-      quote !== undefined,
-      returnUrl,
-      language || null,
-    ],
+export type NewSession = Priced &
+  Pick<CreateSessionRequest, 'slot' | 'orderReference' | 'customer' | 'metadata'> & {
+    /** UUID of the slot. */
+    readonly slotId: string;
+    readonly reason: string;
+    /** When the sweep first verifies it. Set now: the hub may die before it does more. */
+    readonly firstCheck: Date | undefined;
+    readonly idempotencyKey?: string | undefined;
+    readonly requestHash?: Buffer;
+    /** Undefined until the checkout exists. */
+    readonly providerPaymentId?: string;
+    readonly returnUrl?: string | null;
+    readonly language?: string;
   };
-  return insertSession(
-    pool,
-    statement,
-    { id, slot: request.slot, amount, quote, orderReference },
-    { actor, now },
-  );
-}
 
-type NewSession = Priced & {
-  readonly id: string;
-  /** The name of the slot. */
-  readonly slot: string;
-  readonly orderReference: string;
-};
-
-/** Resolves with undefined if the statement inserts nothing. */
+/**
+ * Resolves with the id; with undefined if another call has inserted a session with the idempotency key or the
+ * payment id.
+ */
 export function insertSession(
   pool: Pool,
-  statement: QueryConfig,
-  { id, slot, amount, quote, orderReference }: NewSession,
-  context: { readonly actor: Actor; readonly now: Date },
+  session: NewSession,
+  { actor, now }: { readonly actor: Actor; readonly now: Date },
 ): Promise<string | undefined> {
+  const { slot, amount, quote, orderReference, idempotencyKey } = session;
+  const id = newUuid();
   return inTransaction(pool, async (client) => {
-    const { rowCount } = await client.query(statement);
+    const { rowCount } = await client.query({
+      name: 'insert_session',
+      // charge_session_idempotency_key, charge_session_provider_payment_id_key
+      text: `insert into charge_session (id, slot_id, status, status_verified, status_reason,
+               status_changed_at, amount_minor, currency, order_reference, customer, metadata,
+               merchant_transaction_id, provider_payment_id, idempotency_key, request_hash, created_at,
+               checks, next_check_at, has_purchase, return_url, language)
+             values ($1, $2, 'pending', false, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $4, 0, $14,
+               $15, $16, $17)
+             on conflict do nothing`,
+      values: [
+        id,
+        session.slotId,
+        session.reason,
+        now,
+        amount.minor,
+        amount.currency,
+        orderReference,
+        JSON.stringify(session.customer),
+        JSON.stringify(session.metadata),
+        merchantTransactionId(id),
+        session.providerPaymentId ?? null,
+        idempotencyKey ?? null,
+        idempotencyKey === undefined ? null : session.requestHash,
+        session.firstCheck ?? null,
+        quote !== undefined,
+        session.returnUrl ?? null,
+        session.language || null,
+      ],
+    });
     if (rowCount === 0) return undefined;
-    await quote?.insert(client, id, context);
-    await recordChangeNow(client, context.actor, context.now, {
+    await quote?.insert(client, id, { actor, now });
+    await recordChangeNow(client, actor, now, {
       action: 'charge_session.create',
       subject: formatId('chs', id),
       before: null,

@@ -33,7 +33,6 @@ const NOT_DRIVEN = [
   'expired_licenses', // every 30 seconds; licenses by an index of their expiry
   'expiring_licenses', // the same
   'find_certificate_caller', // a client certificate: one small table
-  'insert_session_of_sale', // a purchase that began at the provider; one row
   'join_callbacks', // more than 256 callbacks of one session wait
   'leave_refund_callback', // a callback reports a refund; a callback by its id
   'lock_licenses', // another transaction has locked a license; a license by its key

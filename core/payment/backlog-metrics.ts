@@ -6,6 +6,7 @@ import type { Clock } from '../clock.ts';
 import type { Figures } from '../storage/database-metrics.ts';
 import { QUEUE } from './callbacks/job-queue.ts';
 import { FEE_DRIFT, readFeeDrift } from './fees/drift-metrics.ts';
+import { refundTableMetrics } from './refunds/table-metrics.ts';
 
 const MAX_COUNT = 10_000;
 const BOUND = `${MAX_COUNT} means that many or more`;
@@ -65,15 +66,17 @@ export function backlogMetrics({ clock, strayAfterMs, onSlot }: BacklogMetricsOp
         help: 'Jobs of the queue for stray callbacks by state: ready, deferred, active.',
       },
       FEE_DRIFT,
+      ...refundTableMetrics.specs,
     ],
     async read(client) {
       const now = clock();
-      const [callbacks, sessions, slots, jobs, drift] = await Promise.all([
+      const [callbacks, sessions, slots, jobs, drift, refunds] = await Promise.all([
         readCallbacks(client, now, new Date(now.getTime() - strayAfterMs)),
         readSessions(client, now),
         readSlots(client, now),
         readJobs(client),
         readFeeDrift(client, now),
+        refundTableMetrics.read(client),
       ]);
       for (const { name } of slots) onSlot(name);
       const overdue = slots.map(({ name, overdue }) => ({ labels: { slot: name }, value: overdue }));
@@ -83,6 +86,7 @@ export function backlogMetrics({ clock, strayAfterMs, onSlot }: BacklogMetricsOp
         [OVERDUE]: overdue,
         [JOBS]: samples('state', jobs),
         [FEE_DRIFT.name]: drift,
+        ...refunds,
       };
     },
   };

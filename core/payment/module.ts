@@ -1,5 +1,4 @@
 // The payment module: callbacks, sessions, verification, settlement, slots, fees and usage.
-import type { Figures } from '../storage/database-metrics.ts';
 import { backlogMetrics } from './backlog-metrics.ts';
 import { checkNoneUnprocessed } from './callbacks/prune-guard.ts';
 import { erasePayments } from './erase-personal-data.ts';
@@ -7,7 +6,6 @@ import { createPaymentReaders } from './event-objects.ts';
 import { createPaymentMetrics } from './metrics.ts';
 import type { PaymentModuleOptions } from './module-options.ts';
 import { DRIVERS } from './providers/registry.ts';
-import { refundTableMetrics } from './refunds/table-metrics.ts';
 import { createShowSessions } from './sessions/session-messages.ts';
 import { createFindSlot } from './slots/scope-lookup.ts';
 import { wireCallbacks } from './wire-callbacks.ts';
@@ -57,18 +55,12 @@ export async function createPaymentModule(options: PaymentModuleOptions) {
     pruneGuard: { check: checkNoneUnprocessed },
     erasePersonalData: erasePayments,
     eventReaders: createPaymentReaders(db, showSessions),
-    figures: joined(
-      backlogMetrics({ clock, strayAfterMs: inlineMs + STRAY_GRACE_MS, onSlot: paymentMetrics.addSlot }),
-      refundTableMetrics,
-    ),
+    figures: backlogMetrics({
+      clock,
+      strayAfterMs: inlineMs + STRAY_GRACE_MS,
+      onSlot: paymentMetrics.addSlot,
+    }),
     /** Finishes the work in progress and stops the workers. */
     close: () => resources.disposeAsync(),
-  };
-}
-
-function joined(one: Figures, other: Figures): Figures {
-  return {
-    specs: [...one.specs, ...other.specs],
-    read: async (client) => ({ ...(await one.read(client)), ...(await other.read(client)) }),
   };
 }

@@ -6,7 +6,7 @@ import { DAY_MS } from '../../clock.ts';
 import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
 import { RETRY_DELAY_MAX_MS, type RetryDelay } from '../provider-retry-delay.ts';
 import { driverOf } from '../providers/registry.ts';
-import { type Reservation, reserve, SLOTS_WITH_PLACES } from '../verification/sweep-schedule.ts';
+import { dueIds, type Reservation, reserve } from '../verification/sweep-schedule.ts';
 
 /** Days from the payment to each check for refunds that the merchant made at the provider. */
 const FIRST_CHECK_DAY = 1;
@@ -45,12 +45,7 @@ const RESERVE_PENDING = {
   // refund_due_idx, once for each slot
   text: `with reserved as (
       update refund set next_check_at = $2
-      where id = any(array(
-        select due.id from ${SLOTS_WITH_PLACES} cross join lateral (
-          select id from refund where slot_id = slot.id and next_check_at <= $1
-          order by next_check_at limit greatest($3 - coalesce(busy.places, 0), 0) for update skip locked
-        ) as due
-      ))
+      where id = any(${dueIds('refund', 'next_check_at')})
       returning session_id
     )
     select distinct ${RESERVED}
@@ -62,21 +57,16 @@ const RESERVE_SESSIONS = {
   // charge_session_refund_check_idx, once for each slot
   text: `update charge_session c set refund_check_at = $2
     from slot s
-    where s.id = c.slot_id and c.id = any(array(
-      select due.id from ${SLOTS_WITH_PLACES} cross join lateral (
-        select id from charge_session where slot_id = slot.id and refund_check_at <= $1
-        order by refund_check_at limit greatest($3 - coalesce(busy.places, 0), 0) for update skip locked
-      ) as due
-    ))
+    where s.id = c.slot_id and c.id = any(${dueIds('charge_session', 'refund_check_at')})
     returning ${RESERVED}`,
 };
 
-/** Reserves sessions with pending refunds that are due, the one that has been due the longest first. */
+/** Reserves sessions with pending refunds that are due. */
 export function reservePending(pool: Pool, reservation: Reservation): Promise<ReservedCheck[]> {
   return reserveChecks(pool, RESERVE_PENDING, reservation);
 }
 
-/** Reserves paid sessions that are due for a check, the one that has been due the longest first. */
+/** Reserves paid sessions that are due for a check. */
 export function reserveSessions(pool: Pool, reservation: Reservation): Promise<ReservedCheck[]> {
   return reserveChecks(pool, RESERVE_SESSIONS, reservation);
 }

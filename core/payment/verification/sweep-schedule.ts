@@ -79,11 +79,22 @@ export type Reservation = {
   readonly running: ReadonlyMap<string, number>;
 };
 
-/** SQL: the slots with their places that are taken, from the values of `reserve`. */
-export const SLOTS_WITH_PLACES = `
-  slot left join unnest($4::uuid[], $5::int[]) as busy (slot_id, places) on busy.slot_id = slot.id`;
+/**
+ * SQL: the ids of the rows that are due by the column `time`, the one that has been due the longest first. Of
+ * each slot, as many as it has free places.
+ */
+export function dueIds(table: 'charge_session' | 'refund', time: string): string {
+  return `array(
+    select due.id
+    from slot left join unnest($4::uuid[], $5::int[]) as busy (slot_id, places) on busy.slot_id = slot.id
+    cross join lateral (
+      select id from ${table} where slot_id = slot.id and ${time} <= $1
+      order by ${time} limit greatest($3 - coalesce(busy.places, 0), 0) for update skip locked
+    ) as due
+  )`;
+}
 
-/** Runs a statement that reserves what is due at `$1` until `$2`, at most `$3` less the places taken. */
+/** Runs a statement that reserves `dueIds` at `$1` until `$2`, at most `$3` of a slot less the places taken. */
 export async function reserve<Row extends QueryResultRow>(
   pool: Pool,
   statement: { readonly name: string; readonly text: string },
@@ -104,20 +115,11 @@ const RESERVE_DUE = {
   name: 'reserve_due_sessions',
   // charge_session_slot_check_idx, once for each slot
   text: `update charge_session set checks = checks + 1, next_check_at = $2
-    where id = any(array(
-      select due.id from ${SLOTS_WITH_PLACES} cross join lateral (
-        select id from charge_session where slot_id = slot.id and next_check_at <= $1
-        order by next_check_at limit $3 - coalesce(busy.places, 0) for update skip locked
-      ) as due
-    ))
+    where id = any(${dueIds('charge_session', 'next_check_at')})
     returning id, slot_id as "slotId", checks, ${epochMs('created_at')} as "createdAtMs",
       case when status = 'success' then ${epochMs('other_payment_since')} end as "otherPaymentSinceMs"`,
 };
 
-/**
- * Reserves as many due sessions of each slot as it has free places, the one that has been due the longest
- * first.
- */
 export async function reserveDue(pool: Pool, reservation: Reservation): Promise<ReservedSession[]> {
   const rows = await reserve<Row>(pool, RESERVE_DUE, reservation);
   return rows.map(({ createdAtMs, otherPaymentSinceMs, ...session }) => ({

@@ -137,8 +137,7 @@ export function createPaymentAdminService(
     },
 
     async listCallbacks(request) {
-      const { state, gateway, sessionId } = request;
-      const filter = { state: nameOf(CALLBACK_STATES, state), gateway, sessionId };
+      const filter = { ...request, state: nameOf(CALLBACK_STATES, request.state) };
       const { items, nextPageToken } = await callbacks.list(filter, request);
       return { callbacks: items.map(callbackToProto), nextPageToken };
     },
@@ -159,8 +158,7 @@ export function createPaymentAdminService(
     },
 
     async listDuplicatePayments(request) {
-      const { slot, includeResolved } = request;
-      const { items, nextPageToken } = await duplicates.list({ slot, includeResolved }, request);
+      const { items, nextPageToken } = await duplicates.list(request, request);
       return { duplicatePayments: items.map(duplicateToProto), nextPageToken };
     },
 

@@ -46,20 +46,14 @@ export function createPaymentService(options: PaymentServiceOptions): ServiceImp
   const show = (session: ChargeSession) => showSession(showSessions, session);
   return {
     async createChargeSession(request, context) {
-      const { slot, amount, orderReference, customer, metadata, idempotencyKey, returnUrl, language } =
-        request;
+      const { amount, customer } = request;
       const { $typeName: _, $unknown: __, ...customerFields } = customer ?? { $typeName: '' };
       const charge = {
-        slot,
+        ...request,
         amount: amount && { minor: amount.minorUnits, currency: amount.currency },
-        orderReference,
         customer: Object.fromEntries(Object.entries(customerFields).filter(([, value]) => value !== '')),
-        metadata,
-        idempotencyKey,
         purchase: purchaseOf(request),
         callerApps: appsOf(context),
-        returnUrl,
-        language,
       };
       const id = await createSession(charge, actorOf(context));
       const session = await sessions.get(formatId('chs', id));
@@ -75,13 +69,10 @@ export function createPaymentService(options: PaymentServiceOptions): ServiceImp
     },
 
     async listChargeSessions(request) {
-      const { slot, status, orderReference, held } = request;
       const filter = {
-        slot,
-        status: nameOf(CHARGE_STATUSES, status),
-        orderReference,
+        ...request,
+        status: nameOf(CHARGE_STATUSES, request.status),
         created: readPeriod(request, 'createdFrom', 'createdTo'),
-        held,
       };
       const { items, nextPageToken } = await sessions.list(filter, request);
       return { sessions: await showSessions(items), nextPageToken };

@@ -1,5 +1,6 @@
 // Reads the callback journal for operators.
 import type { FilterQuery } from '@mikro-orm/postgresql';
+import type { ListCallbacksRequest } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { findById } from '../../storage/sql/find-by-id.ts';
 import { findPage, type Page, type PageRequest } from '../../storage/sql/page.ts';
 import {
@@ -13,10 +14,8 @@ import { findSession } from '../sessions/list-sessions.ts';
 import { type TracedCallback, traceCallbacks } from '../settlement/status-history.ts';
 import type { AdminDependencies } from '../shared-dependencies.ts';
 
-export type CallbackFilter = {
+export type CallbackFilter = Pick<ListCallbacksRequest, 'gateway' | 'sessionId'> & {
   readonly state: CallbackStateName | undefined;
-  readonly gateway: string | undefined;
-  readonly sessionId: string | undefined;
 };
 
 /** The latest verifications of a callback that are shown. */

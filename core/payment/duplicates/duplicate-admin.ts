@@ -1,5 +1,6 @@
 // Lists duplicate payments for operators, and marks them as handled.
 import { type FilterQuery, LockMode } from '@mikro-orm/postgresql';
+import type { ListDuplicatePaymentsRequest } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import type { Actor } from '../../access/caller.ts';
 import { recordChange } from '../../audit/record.ts';
 import { findById } from '../../storage/sql/find-by-id.ts';
@@ -8,11 +9,7 @@ import { type DuplicatePayment, DuplicatePaymentSchema } from '../entities.ts';
 import type { AdminDependencies } from '../shared-dependencies.ts';
 import { findSlot } from '../slots/slot-admin.ts';
 
-export type DuplicateFilter = {
-  /** The name of a slot. */
-  readonly slot: string | undefined;
-  readonly includeResolved: boolean;
-};
+export type DuplicateFilter = Pick<ListDuplicatePaymentsRequest, 'slot' | 'includeResolved'>;
 
 export function createDuplicates({ db, clock }: Pick<AdminDependencies, 'db' | 'clock'>) {
   return {

@@ -1,6 +1,7 @@
 // Creates refunds, once for each idempotency key of a session.
 import { createHash } from 'node:crypto';
 import type { PoolClient } from 'pg';
+import type { CreateRefundRequest } from '../../../gen/hub/payment/v1/refund_service_pb.ts';
 import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
 import { HubError, type HubErrorCode, unknownId } from '../../errors.ts';
@@ -15,13 +16,9 @@ import type { PaymentDependencies } from '../shared-dependencies.ts';
 import { sumPendingRefunds } from './read-refunds.ts';
 import type { SyncRefunds } from './sync-refunds.ts';
 
-export type RefundParameters = {
-  /** `chs_…` */
-  readonly sessionId: string;
+export type RefundParameters = Pick<CreateRefundRequest, 'sessionId' | 'reason' | 'idempotencyKey'> & {
   /** Undefined: the rest of the payment. */
   readonly amount: Money | undefined;
-  readonly reason: string;
-  readonly idempotencyKey: string | undefined;
 };
 
 export type CreateRefundOptions = Pick<PaymentDependencies, 'pool' | 'clock' | 'logger'> & {

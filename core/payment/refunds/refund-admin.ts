@@ -1,5 +1,6 @@
 // Reads and lists refunds for operators, and marks those that need review as reviewed.
 import { type FilterQuery, LockMode } from '@mikro-orm/postgresql';
+import type { ListRefundsRequest } from '../../../gen/hub/payment/v1/refund_service_pb.ts';
 import type { Actor } from '../../access/caller.ts';
 import { recordChange } from '../../audit/record.ts';
 import { HubError } from '../../errors.ts';
@@ -10,12 +11,8 @@ import { findSession } from '../sessions/list-sessions.ts';
 import type { AdminDependencies } from '../shared-dependencies.ts';
 import { findSlot } from '../slots/slot-admin.ts';
 
-export type RefundFilter = {
-  readonly sessionId: string | undefined;
-  /** The name of a slot. */
-  readonly slot: string | undefined;
+export type RefundFilter = Pick<ListRefundsRequest, 'sessionId' | 'slot' | 'needsReview'> & {
   readonly state: RefundStateName | undefined;
-  readonly needsReview: boolean;
 };
 
 export function createRefunds({ db, clock }: Pick<AdminDependencies, 'db' | 'clock'>) {

@@ -13,14 +13,9 @@ export function createRefundService(
   refunds: ReturnType<typeof createRefunds>,
 ): ServiceImpl<typeof RefundService> {
   return {
-    async createRefund({ sessionId, amount, reason, idempotencyKey }, context) {
-      const parameters = {
-        sessionId,
-        amount: amount && { minor: amount.minorUnits, currency: amount.currency },
-        reason,
-        idempotencyKey,
-      };
-      const id = await createRefund(parameters, actorOf(context));
+    async createRefund({ amount, ...request }, context) {
+      const money = amount && { minor: amount.minorUnits, currency: amount.currency };
+      const id = await createRefund({ ...request, amount: money }, actorOf(context));
       return { refund: refundToProto(await refunds.get(formatId('rfd', id))) };
     },
 
@@ -29,8 +24,7 @@ export function createRefundService(
     },
 
     async listRefunds(request) {
-      const { sessionId, slot, state, needsReview } = request;
-      const filter = { sessionId, slot, state: nameOf(REFUND_STATES, state), needsReview };
+      const filter = { ...request, state: nameOf(REFUND_STATES, request.state) };
       const { items, nextPageToken } = await refunds.list(filter, request);
       return { refunds: items.map(refundToProto), nextPageToken };
     },

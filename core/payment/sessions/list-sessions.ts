@@ -1,5 +1,6 @@
 // Reads charge sessions for operators and internal services.
 import type { EntityManager, FilterQuery } from '@mikro-orm/postgresql';
+import type { ListChargeSessionsRequest } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
 import type { Database } from '../../storage/database.ts';
 import { findById } from '../../storage/sql/find-by-id.ts';
 import { findPage, findSpanPage, type Page, type PageRequest } from '../../storage/sql/page.ts';
@@ -20,13 +21,9 @@ import { findSlot } from '../slots/slot-admin.ts';
 import { readSessionUsage, type UsageLogWithFees } from '../usage/list-usage.ts';
 import type { Period } from '../usage/query-sums.ts';
 
-export type SessionFilter = {
-  readonly slot: string | undefined;
+export type SessionFilter = Pick<ListChargeSessionsRequest, 'slot' | 'orderReference' | 'held'> & {
   readonly status: ChargeStatusName | undefined;
-  readonly orderReference: string | undefined;
   readonly created: Period;
-  /** Only sessions held for review. */
-  readonly held: boolean;
 };
 
 /**

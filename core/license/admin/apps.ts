@@ -71,8 +71,6 @@ export function createApps({ db, sealer, clock }: AppsOptions) {
     update(slug: string, update: AppUpdate, actor: Actor): Promise<AppWithKeys> {
       return db.em().transactional(async (em) => {
         const app = await lockApp(em, slug);
-        // Another call may have changed it before the lock.
-        await em.refresh(app);
         const was = changeableOf(app);
         const is = { ...was, ...update };
         const changed = (Object.keys(was) as (keyof typeof was)[]).filter((name) => was[name] !== is[name]);

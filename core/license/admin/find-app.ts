@@ -5,8 +5,12 @@ import { isResourceName } from '../../resource-name.ts';
 import { type App, AppSchema } from '../entities.ts';
 
 /** @throws HubError `app_unknown` */
-export async function findApp(em: EntityManager, slug: string): Promise<App> {
-  const app = isResourceName(slug) ? await em.findOne(AppSchema, { slug }) : null;
+export async function findApp(
+  em: EntityManager,
+  slug: string,
+  options: { lockMode?: LockMode.PESSIMISTIC_WRITE } = {},
+): Promise<App> {
+  const app = isResourceName(slug) ? await em.findOne(AppSchema, { slug }, options) : null;
   if (app === null) throw appUnknown();
   return app;
 }
@@ -15,8 +19,6 @@ export async function findApp(em: EntityManager, slug: string): Promise<App> {
  * Locks the app until the end of the transaction: its keys and profiles change one at a time.
  * @throws HubError `app_unknown`
  */
-export async function lockApp(em: EntityManager, slug: string): Promise<App> {
-  const app = await findApp(em, slug);
-  await em.lock(app, LockMode.PESSIMISTIC_WRITE);
-  return app;
+export function lockApp(em: EntityManager, slug: string): Promise<App> {
+  return findApp(em, slug, { lockMode: LockMode.PESSIMISTIC_WRITE });
 }

@@ -6,22 +6,15 @@ import { recordChange } from '../../audit/record.ts';
 import { HubError } from '../../errors.ts';
 import { formatId, newUuid } from '../../ids.ts';
 import { isResourceName } from '../../resource-name.ts';
-import { type Environment, ProviderTokenSchema, type Slot, SlotSchema } from '../entities.ts';
+import { ProviderTokenSchema, type Slot, SlotSchema } from '../entities.ts';
 import type { AdminDependencies } from '../shared-dependencies.ts';
 import { checkBaseUrl, checkCredentials, checkOptions, checkReturnOrigins } from './check-slot-settings.ts';
 import { type Credentials, sealCredentials, withDefaults } from './provider-connections.ts';
 
-export type NewSlot = {
-  /** Lower-case letters, digits and inner dashes, guaranteed by contract validation. */
-  readonly name: string;
-  readonly gateway: string;
-  readonly environment: Environment;
+export type NewSlot = Pick<Slot, 'name' | 'gateway' | 'environment' | 'options' | 'returnOrigins'> & {
   /** Empty: the provider's production URL. */
   readonly baseUrl: string;
   readonly credentials: Credentials;
-  readonly options: Readonly<Record<string, string>>;
-  /** The origins of shops to which customers may return. */
-  readonly returnOrigins: readonly string[];
 };
 
 export type SlotChanges = Pick<NewSlot, 'options'> & {
@@ -39,13 +32,11 @@ const MAX_SLOTS = 1_000;
 export function createSlots({ db, sealer, clock, driverOf }: AdminDependencies) {
   /** Changes a slot under its lock. */
   const change = <T>(name: string, work: (em: EntityManager, slot: Slot) => Promise<T> | T): Promise<T> =>
-    db.em().transactional(async (em) => {
-      const slot = await findSlot(em, name);
-      await em.lock(slot, LockMode.PESSIMISTIC_WRITE);
-      // Another transaction may have changed the slot before the lock was granted.
-      await em.refresh(slot);
-      return work(em, slot);
-    });
+    db
+      .em()
+      .transactional(async (em) =>
+        work(em, await findSlot(em, name, { lockMode: LockMode.PESSIMISTIC_WRITE })),
+      );
 
   return {
     /**
@@ -180,8 +171,12 @@ export function createSlots({ db, sealer, clock, driverOf }: AdminDependencies) 
 }
 
 /** @throws HubError `slot_unknown` */
-export async function findSlot(em: EntityManager, name: string): Promise<Slot> {
-  const slot = isResourceName(name) ? await em.findOne(SlotSchema, { name }) : null;
+export async function findSlot(
+  em: EntityManager,
+  name: string,
+  options: { lockMode?: LockMode.PESSIMISTIC_WRITE } = {},
+): Promise<Slot> {
+  const slot = isResourceName(name) ? await em.findOne(SlotSchema, { name }, options) : null;
   if (slot === null) throw new HubError('slot_unknown', 'there is no slot with this name', { field: 'slot' });
   return slot;
 }

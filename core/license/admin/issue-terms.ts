@@ -70,9 +70,7 @@ export async function resolveTerms(
 
 /** The requested terms, or those of the app where the request has none. */
 export function withDefaultTerms(
-  app: Pick<App, 'defaultSeatLimit' | 'defaultGraceDays'> & {
-    readonly defaultLeaseDays?: number | null | undefined;
-  },
+  app: Pick<App, 'defaultSeatLimit' | 'defaultGraceDays' | 'defaultLeaseDays'>,
   { seatLimit, leaseDays, graceDays }: Pick<RequestedTerms, 'seatLimit' | 'leaseDays' | 'graceDays'>,
 ): Pick<License, 'seatLimit' | 'graceDays'> & { readonly leaseDays: number | null } {
   return {

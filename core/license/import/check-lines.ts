@@ -7,27 +7,22 @@ import {
 } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { createFindBrokenRules } from '../../rpc/interceptors/validation.ts';
 import { readTimestamp } from '../../timestamp.ts';
+import type { NewTerms } from '../admin/issue-terms.ts';
 import type { App } from '../entities.ts';
 import { hasSymbols, storedForm } from '../keys/hash-typed-key.ts';
 import { limitsFromProto } from '../messages.ts';
-import type { Limits, Metadata } from '../terms.ts';
 
-/** A line that cannot be imported. */
 export type LineError = { readonly line: number; readonly field: string; readonly message: string };
 
 /** A license that follows all rules except those about other licenses. */
-export type ImportRow = {
+export type ImportRow = Pick<
+  NewTerms,
+  'seatLimit' | 'limits' | 'leaseDays' | 'graceDays' | 'expiresAt' | 'features' | 'metadata'
+> & {
   readonly line: number;
   readonly keyHash: Buffer;
   readonly keyHint: string;
-  readonly seatLimit: number;
-  readonly limits: Limits | null;
   readonly limitProfileId: string | null;
-  readonly leaseDays: number | null;
-  readonly graceDays: number;
-  readonly expiresAt: Date | null;
-  readonly features: readonly string[];
-  readonly metadata: Metadata;
   readonly createdAt: Date;
   readonly revoked: boolean;
   /** Undefined without a customer. */

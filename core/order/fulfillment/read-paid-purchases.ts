@@ -1,5 +1,6 @@
 // Reads what paid sessions sell, with all that the grant needs.
 import type { PoolClient } from 'pg';
+import type { App } from '../../license/entities.ts';
 import type { OrderStateName } from '../entities.ts';
 import type { Grant } from '../offers/grant.ts';
 
@@ -11,13 +12,7 @@ export type PaidPurchase = {
   readonly offer: string;
   readonly offerId: string;
   readonly offerVersionId: string;
-  readonly app: {
-    readonly id: string;
-    readonly slug: string;
-    readonly defaultSeatLimit: number;
-    readonly defaultLeaseDays: number | null;
-    readonly defaultGraceDays: number;
-  };
+  readonly app: Pick<App, 'id' | 'slug' | 'defaultSeatLimit' | 'defaultLeaseDays' | 'defaultGraceDays'>;
   readonly grant: Grant;
   readonly quantity: number;
   readonly customerId: string | null;

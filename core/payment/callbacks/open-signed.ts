@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import type { Clock } from '../../clock.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
+import type { Slot } from '../entities.ts';
 import {
   CallbackMalformed,
   type OpenedCallback,
@@ -43,12 +44,7 @@ export function createOpenSigned({ pool, sealer, clock }: OpenSignedOptions): Op
   };
 }
 
-type SigningSlot = {
-  readonly id: string;
-  readonly name: string;
-  readonly gateway: string;
-  readonly sealedCredentials: Buffer;
-};
+type SigningSlot = Pick<Slot, 'id' | 'name' | 'gateway'> & { readonly sealedCredentials: Buffer };
 
 /** The oldest slot first, so that of several slots with one secret always the same is chosen. */
 async function readEnabledSlots(pool: Pool, gateways: readonly string[]): Promise<SigningSlot[]> {

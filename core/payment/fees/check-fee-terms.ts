@@ -32,7 +32,6 @@ export async function checkTerms(
   driverOf: (gateway: string) => PaymentDriver,
   terms: FeeTerms,
 ): Promise<CheckedTerms> {
-  const { basisPoints, fixedMinor, minMinor, maxMinor } = terms;
   if (!isResourceName(terms.name)) {
     throw feeRuleInvalid('rule.name', 'a name is 1 to 63 lower-case letters, digits and inner dashes');
   }
@@ -46,15 +45,10 @@ export async function checkTerms(
     );
   }
   return {
-    name: terms.name,
+    ...terms,
     gateway: slot?.gateway ?? gateway,
     slot,
     currency: terms.currency === '' ? null : terms.currency,
-    basisPoints,
-    fixedMinor,
-    minMinor,
-    maxMinor,
-    slotsMayOverride: terms.slotsMayOverride,
   };
 }
 

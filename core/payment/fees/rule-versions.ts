@@ -215,24 +215,10 @@ function withState(rule: FeeRule, ofName: readonly FeeRule[], now: Date): FeeRul
 }
 
 function factsOf(rule: FeeRule): FeeRuleFacts {
-  const { id, name, version, basisPoints, fixedMinor, slotsMayOverride, addedBySlot, validFrom } = rule;
-  return {
-    id,
-    name,
-    version,
-    gateway: rule.gateway ?? null,
-    slotId: rule.slot?.id ?? null,
-    currency: rule.currency ?? null,
-    basisPoints,
-    fixedMinor,
-    minMinor: rule.minMinor ?? null,
-    maxMinor: rule.maxMinor ?? null,
-    validFrom,
-    validTo: rule.validTo ?? null,
-    declaredTo: rule.declaredTo ?? null,
-    slotsMayOverride,
-    addedBySlot,
-  };
+  const { slot, ...facts } = rule;
+  const { gateway = null, currency = null, minMinor = null, maxMinor = null } = rule;
+  const { validTo = null, declaredTo = null } = rule;
+  return { ...facts, slotId: slot?.id ?? null, gateway, currency, minMinor, maxMinor, validTo, declaredTo };
 }
 
 function describe(rule: FeeRule): Record<string, unknown> {

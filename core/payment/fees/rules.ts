@@ -1,6 +1,7 @@
 // The fee rules: reads those in force, decides which of them apply to a payment, and computes its fees.
 import type { Pool, PoolClient } from 'pg';
 import { epochMs } from '../../storage/sql/epoch.ts';
+import type { FeeLine, FeeRule } from '../entities.ts';
 import type { Money } from '../money.ts';
 import { type FeeFormula, feeAmount } from './amount.ts';
 
@@ -13,20 +14,11 @@ export type FeeScope = {
 
 /** One version of a rule. */
 export type FeeRuleFacts = FeeFormula &
-  FeeScope & {
-    readonly id: string;
-    readonly name: string;
-    readonly version: number;
-    /** Inclusive start of the settlement times that it applies to. */
-    readonly validFrom: Date;
-    /** Exclusive end; null for none. */
+  FeeScope &
+  Pick<FeeRule, 'id' | 'name' | 'version' | 'validFrom' | 'slotsMayOverride' | 'addedBySlot'> & {
+    /** Exclusive end of the settlement times that it applies to; null for none. */
     readonly validTo: Date | null;
-    /** The end that it was added with; null for none. `validTo` is earlier if it was replaced or retired. */
     readonly declaredTo: Date | null;
-    /** Whether rules added by limited tokens may take its place in their slots. */
-    readonly slotsMayOverride: boolean;
-    /** Whether it was added by a limited token. */
-    readonly addedBySlot: boolean;
   };
 
 /** The properties of a payment that rules depend on. */
@@ -40,11 +32,8 @@ export type FeeSubject = {
 
 export type FeePayment = Omit<FeeSubject, 'currency'> & { readonly amount: Money };
 
-export type FeeLineFacts = {
+export type FeeLineFacts = Pick<FeeLine, 'rule' | 'ruleVersion' | 'amountMinor'> & {
   readonly feeRuleId: string;
-  readonly rule: string;
-  readonly ruleVersion: number;
-  readonly amountMinor: bigint;
 };
 
 /** The lines are sorted by rule name; `totalMinor` is their sum. */

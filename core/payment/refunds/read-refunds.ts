@@ -1,26 +1,19 @@
 // Reads the refunds of a session, under its lock or its verification lease.
 import type { Pool, PoolClient } from 'pg';
 import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
-import type { Refund, RefundStateName } from '../entities.ts';
+import type { Refund } from '../entities.ts';
 import type { Money } from '../money.ts';
 
-export type StoredRefund = {
-  readonly id: string;
-  /** The payment that it refunds. */
-  readonly gatewayTransactionId: string;
-  readonly kind: Refund['kind'];
-  readonly origin: Refund['origin'];
+export type StoredRefund = Pick<
+  Refund,
+  'id' | 'gatewayTransactionId' | 'kind' | 'origin' | 'reason' | 'state' | 'stateReason' | 'requests'
+> & {
   readonly amount: Money;
-  readonly reason: string;
-  readonly state: RefundStateName;
-  readonly stateReason: string;
+  readonly createdAt: Date;
   /** Undefined until the provider has answered. */
   readonly gatewayRefundId: string | undefined;
-  readonly createdAt: Date;
   /** When the hub last requested it. Undefined if the hub has to request it, or if the provider made it. */
   readonly requestedAt: Date | undefined;
-  /** How often the hub has requested it. */
-  readonly requests: number;
   /** The time of the provider's first answer without it. */
   readonly missingSince: Date | undefined;
 };

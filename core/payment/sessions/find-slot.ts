@@ -1,16 +1,10 @@
 // Reads the slot for a new charge session by its name.
 import type { Pool } from 'pg';
 import { HubError } from '../../errors.ts';
-import type { Environment } from '../entities.ts';
+import type { Slot } from '../entities.ts';
 
-export type SessionSlot = {
-  readonly id: string;
-  readonly gateway: string;
-  readonly environment: Environment;
-  readonly baseUrl: string;
+export type SessionSlot = Pick<Slot, 'id' | 'gateway' | 'environment' | 'baseUrl' | 'returnOrigins'> & {
   readonly disabled: boolean;
-  /** The origins of shops to which customers may return. */
-  readonly returnOrigins: readonly string[];
 };
 
 /** @throws HubError `slot_unknown` */

@@ -12,7 +12,7 @@ import { HubError } from '../../errors.ts';
 import { Secret } from '../../secret.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
-import type { Environment } from '../entities.ts';
+import type { Environment, Slot } from '../entities.ts';
 import {
   type PaymentDriver,
   type ProviderAccess,
@@ -104,12 +104,7 @@ type Connection = {
   readonly tokens: TokenCache;
 };
 
-type StoredSlot = {
-  readonly id: string;
-  readonly gateway: string;
-  readonly environment: Environment;
-  readonly baseUrl: string;
-  readonly options: Record<string, string>;
+type StoredSlot = Pick<Slot, 'id' | 'gateway' | 'environment' | 'baseUrl' | 'options'> & {
   readonly sealedCredentials: Buffer;
 };
 

@@ -11,20 +11,18 @@ export type Anchor = ChainHead & { readonly firstSeq: number; readonly prunedAt:
 
 export type ReadAnchor = Anchor & { readonly isGenuine: boolean };
 
-/** All anchors, in the order of their links and by `firstSeq`. */
-export async function readAnchors(db: Pool | PoolClient, key: ChainKey): Promise<Map<number, ReadAnchor>> {
+/** All anchors, in the order of their links. */
+export async function readAnchors(db: Pool | PoolClient, key: ChainKey): Promise<ReadAnchor[]> {
   type Row = { seq: string; firstSeq: string; hash: string; prunedAt: string; mac: Buffer };
   const { rows } = await db.query<Row>(
     `select seq, first_seq as "firstSeq", encode(hash, 'hex') as hash,
             ${timestampColumn('pruned_at')} as "prunedAt", mac
      from audit_anchor order by first_seq`,
   );
-  return new Map(
-    rows.map(({ seq, firstSeq, hash, prunedAt, mac }) => {
-      const anchor = { seq: Number(seq), firstSeq: Number(firstSeq), hash, prunedAt };
-      return [anchor.firstSeq, { ...anchor, isGenuine: isMacOf(key, anchor, mac) }];
-    }),
-  );
+  return rows.map(({ seq, firstSeq, hash, prunedAt, mac }) => {
+    const anchor = { seq: Number(seq), firstSeq: Number(firstSeq), hash, prunedAt };
+    return { ...anchor, isGenuine: isMacOf(key, anchor, mac) };
+  });
 }
 
 /**

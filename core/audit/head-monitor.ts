@@ -23,7 +23,7 @@ export async function createHeadMonitor({ pool, sealer, file, logger }: HeadMoni
     if (seq <= key.beginsAfter) return true;
     const found = await readHash(pool, seq);
     if (found !== undefined) return found === hash;
-    const anchors = [...(await readAnchors(pool, key)).values()];
+    const anchors = await readAnchors(pool, key);
     return anchors.some((anchor) => anchor.isGenuine && anchor.firstSeq <= seq && seq <= anchor.seq);
   };
 

@@ -100,7 +100,7 @@ function createFindAnchor(pool: Pool, key: ChainKey) {
   return async (seq: number): Promise<ReadAnchor | undefined> => {
     const known = find(seq);
     if (known !== undefined) return known;
-    anchors = [...(await readAnchors(pool, key)).values()];
+    anchors = await readAnchors(pool, key);
     return find(seq);
   };
 }

@@ -8,7 +8,7 @@ import type { DatabaseAddress } from '../storage/connection/database-address.ts'
 import type { Database } from '../storage/database.ts';
 import { prepareSchema } from '../storage/schema/create-schema.ts';
 import { knownMigrations, migrateUp, migrationStatus } from '../storage/schema/migrate.ts';
-import { currentSchema, listTables, quote } from './list-tables.ts';
+import { listTables, quote } from './list-tables.ts';
 import type { Manifest } from './manifest.ts';
 import { jobSchemaVersion } from './take-backup.ts';
 
@@ -68,9 +68,8 @@ export async function requireNoHub(client: pg.Client, { url, pooler }: DatabaseA
 
 /** The first table with user data; undefined if the database is empty. */
 export async function findRows(client: pg.Client): Promise<string | undefined> {
-  const schema = await currentSchema(client);
   for (const table of await listTables(client)) {
-    if (table.schema === schema && BOOKKEEPING.includes(table.name)) continue;
+    if (BOOKKEEPING.includes(table.name)) continue;
     const { rows } = await client.query(`select from ${quote(table)} limit 1`);
     if (rows.length > 0) return `${table.schema}.${table.name}`;
   }
@@ -140,9 +139,6 @@ export async function lockOut(client: pg.Client): Promise<void> {
 
 /** Deletes the rows of the first start, which those of the backup replace. */
 export async function clearBookkeeping(client: pg.Client): Promise<void> {
-  const schema = await currentSchema(client);
-  for (const table of await listTables(client)) {
-    if (table.schema !== schema || !BOOKKEEPING.includes(table.name)) continue;
-    await client.query(`delete from ${quote(table)}`);
-  }
+  const tables = (await listTables(client)).filter(({ name }) => BOOKKEEPING.includes(name));
+  for (const table of tables) await client.query(`delete from ${quote(table)}`);
 }

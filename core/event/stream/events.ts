@@ -13,6 +13,7 @@ import {
   type Walked,
 } from '../../storage/sql/page.ts';
 import type { Data } from '../delivery/payload.ts';
+import { findScopeIds } from '../endpoint/scope-names.ts';
 import { type ObjectReaders, objectRef, readObjects } from '../read-objects.ts';
 import { OBJECT_KINDS, typesOf } from '../types.ts';
 
@@ -172,20 +173,8 @@ async function endOfWalk(pool: Pool, after: Uuid | undefined): Promise<Uuid | un
 
 /** @throws HubError `app_unknown`, `slot_unknown`, `event_type_unknown` */
 export async function resolveFilter(pool: Pool, { types, app, slot }: EventFilter) {
-  const { rows } = await pool.query<{ appId: string | null; slotId: string | null }>({
-    name: 'ids_of_event_filter',
-    // app_slug_key, slot_name_key
-    text: `select (select id from app where slug = $1) as "appId",
-           (select id from slot where name = $2) as "slotId"`,
-    values: [app ?? null, slot ?? null],
-  });
-  const { appId = null, slotId = null } = rows[0] ?? {};
-  if (app !== undefined && appId === null) {
-    throw new HubError('app_unknown', `there is no app "${app}"`, { field: 'app' });
-  }
-  if (slot !== undefined && slotId === null) {
-    throw new HubError('slot_unknown', `there is no slot "${slot}"`, { field: 'slot' });
-  }
+  const [appId = null] = app === undefined ? [] : await findScopeIds(pool, 'app', [app], 'app');
+  const [slotId = null] = slot === undefined ? [] : await findScopeIds(pool, 'slot', [slot], 'slot');
   return { types: types.length > 0 ? typesOf(types, 'types') : undefined, appId, slotId };
 }
 

@@ -1,4 +1,5 @@
 // Limits the time in which the messages of a stream must arrive.
+import { unlessAborted, withDeadline } from '../../../lib/net/deadline.ts';
 import { HubError } from '../../errors.ts';
 
 /** Milliseconds for each message, and for the whole stream. */
@@ -16,27 +17,18 @@ export async function* limitStreamTime<T>(
   const endsAt = performance.now() + allMs;
   try {
     for (;;) {
-      const waitMs = Math.min(eachMs, endsAt - performance.now());
-      const next = await within(iterator.next(), waitMs);
+      const waitMs = Math.max(0, Math.min(eachMs, endsAt - performance.now()));
+      const next = await withDeadline(waitMs, undefined, (late) =>
+        unlessAborted(iterator.next(), late).catch((error) => {
+          throw late.aborted ? stalled() : error;
+        }),
+      );
       if (next.done === true) return undefined;
       yield next.value;
     }
   } finally {
     // Not awaited: a generator returns only after its current message.
     iterator.return?.().catch(() => {});
-  }
-}
-
-async function within<T>(promise: Promise<T>, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(stalled()), Math.max(0, ms));
-  });
-  try {
-    return await Promise.race([promise, tooLate]);
-  } finally {
-    clearTimeout(timer);
-    promise.catch(() => {}); // it may fail after the time limit
   }
 }
 

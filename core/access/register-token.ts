@@ -11,7 +11,6 @@ export type Grant = { readonly name: string; readonly role: RoleName; readonly s
  */
 export type Registration = 'added' | 'known' | 'refused';
 
-/** Adds a token to the database, if it is not there yet. */
 export async function registerServiceToken(
   db: Pool | ClientBase,
   clock: Clock,

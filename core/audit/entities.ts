@@ -85,7 +85,6 @@ const AuditHeadSchema = defineEntity({
     hash: p.blob(),
     /** MAC with the key of the chain: see recorded-head.ts. */
     mac: p.blob(),
-    /** Id of that key. */
     keyId: p.uuid(),
   },
 });

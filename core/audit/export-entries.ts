@@ -2,7 +2,6 @@
 import type { Pool } from 'pg';
 import { type ChainedEntry, type ChainHead, readHash, readLinks } from './chain.ts';
 
-/** A link and its entry. */
 export type LinkedEntry = ChainHead & {
   readonly linkedAt: string;
   readonly previousHash: string;

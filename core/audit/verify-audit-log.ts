@@ -9,7 +9,6 @@ import { type Break, walkChain } from './walk-chain.ts';
 export type Verification = {
   /** The end of the chain, or the last link before the break. */
   readonly head: ChainHead;
-  /** Number of verified entries. */
   readonly entries: number;
   /** Number of the link that the chain begins after. */
   readonly beginsAfter: number;

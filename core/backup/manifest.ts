@@ -24,7 +24,6 @@ export type SequenceEntry = {
 export type Manifest = {
   /** The version of the format of the whole file. */
   readonly format: typeof FORMAT;
-  /** Version of the hub that made it. */
   readonly hubVersion: string;
   /** The time of the snapshot: RFC 3339 in UTC. */
   readonly createdAt: string;

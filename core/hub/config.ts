@@ -13,7 +13,6 @@ import type { DatabaseAddress } from '../storage/connection/database-address.ts'
 import type { MasterKeySource } from '../storage/secrets/load-key-ring.ts';
 
 export type HubConfig = {
-  /** The hub's own version. */
   readonly version: string;
   /** Undefined: the embedded PostgreSQL in the data directory. */
   readonly databaseUrl: Secret<string> | undefined;
@@ -32,7 +31,6 @@ export type HubConfig = {
   readonly masterKey: MasterKeySource;
   /** File for the head of the audit chain. Default: in the data directory. */
   readonly auditHeadFile?: string | undefined;
-  /** Maximum number of database connections of this process. */
   readonly poolSize: number;
   /**
    * Whether it migrates the schema and creates partitions: one of several processes that start together does.

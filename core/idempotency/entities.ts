@@ -3,7 +3,6 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { CustomerSchema } from '../customer/entities.ts';
 import { partial } from '../storage/schema/partial-index.ts';
 
-/** Requests with an idempotency key, and the resources that they created or changed. */
 const IdempotentRequestSchema = defineEntity({
   name: 'IdempotentRequest',
   tableName: 'idempotent_request',

@@ -21,7 +21,6 @@ export type MailFilter = Pick<ListMailsRequest, 'app' | 'order'> & {
 export type MailsOptions = Pick<ModuleDependencies, 'db' | 'clock'> & {
   /** The domain of new Message-IDs; undefined if the hub sends no mail. */
   readonly domain: string | undefined;
-  /** Called when a mail is due. */
   readonly onDue: () => void;
 };
 

@@ -88,9 +88,7 @@ export const ChargeSessionSchema = defineEntity({
     fencingNumber: p.integer().default(0),
     /** When a callback of the paid session first named another payment; null once that is checked. */
     otherPaymentSince: p.datetime(3).nullable(),
-    /** Verifications that callbacks have triggered. */
     callbackVerifications: p.integer().default(0),
-    /** Until then callbacks trigger no verification. */
     verificationAllowedAt: p.datetime(3).nullable(),
     /** The provider's rating of the last verified payment; 0 is safe, null is unrated. */
     riskLevel: p.integer().nullable(),
@@ -125,9 +123,7 @@ export const ChargeSessionSchema = defineEntity({
     { name: 'charge_session_slot_idx', properties: ['slot', 'id'] },
     { name: 'charge_session_created_idx', properties: ['createdAt', 'id'] },
     { name: 'charge_session_order_reference_idx', properties: ['orderReference', 'id'] },
-    // Sessions that are due for the sweep.
     partial('charge_session_slot_check_idx', ['slot', 'nextCheckAt'], 'next_check_at is not null'),
-    // Paid sessions that are due for a check for refunds.
     partial('charge_session_refund_check_idx', ['slot', 'refundCheckAt'], 'refund_check_at is not null'),
     // Pending sessions by age, for metrics.
     partial('charge_session_pending_idx', ['createdAt'], `status = 'pending'`),
@@ -137,7 +133,6 @@ export const ChargeSessionSchema = defineEntity({
         'create index charge_session_customer_email_idx on charge_session ' +
         "(lower((customer->>'email'::text)), id) where (customer ->> 'email'::text) is not null",
     },
-    // Sessions held for review, the oldest first.
     partial('charge_session_held_idx', ['heldAt', 'id'], 'held_at is not null'),
   ],
   checks: [
@@ -254,7 +249,6 @@ export const UsageLogSchema = defineEntity({
   indexes: [
     { name: 'usage_log_settled_idx', properties: ['settledAt', 'id'] },
     { name: 'usage_log_slot_idx', properties: ['slot', 'settledAt', 'id'] },
-    // Entries after the first payment of a session.
     partial('usage_log_session_idx', ['session', 'id'], `kind <> 'payment'`),
   ],
   checks: [
@@ -319,7 +313,6 @@ export const RefundSchema = defineEntity({
     finishedAt: p.datetime(3).nullable(),
     /** When the hub last requested it from the provider; null if it has to, and for one of the provider. */
     requestedAt: p.datetime(3).nullable(),
-    /** How often the hub has requested it. */
     requests: p.integer().default(0),
     /** Since when the provider's answers have not contained it; null if they have. */
     missingSince: p.datetime(3).nullable(),
@@ -337,7 +330,6 @@ export const RefundSchema = defineEntity({
     { name: 'refund_slot_idx', properties: ['slot', 'id'] },
     { name: 'refund_state_idx', properties: ['state', 'id'] },
     partial('refund_review_idx', ['id'], `review_reason <> '' and reviewed_at is null`),
-    // Pending refunds that are due.
     partial('refund_due_idx', ['slot', 'nextCheckAt'], 'next_check_at is not null'),
     // Pending refunds by age, for metrics.
     partial('refund_pending_idx', ['kind', 'createdAt'], `state = 'pending'`),
@@ -367,7 +359,6 @@ export const DuplicatePaymentSchema = defineEntity({
     foundAt: p.datetime(3),
     /** When an operator marked it as handled; null while open. */
     resolvedAt: p.datetime(3).nullable(),
-    /** What the operator did. */
     resolution: p.text(),
   },
   uniques: [

@@ -38,7 +38,6 @@ export type PaymentContext = PaymentModuleOptions & {
   readonly shared: PaymentDependencies & RetryDelay;
   /** Closes what the parts open, in reverse order. */
   readonly undo: AsyncDisposableStack;
-  /** Milliseconds that a verification lease lasts. */
   readonly leaseMs: number;
   /** Milliseconds that the request which brings a callback has to process it. */
   readonly inlineMs: number;

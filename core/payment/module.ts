@@ -51,7 +51,6 @@ export async function createPaymentModule(options: PaymentModuleOptions) {
     ...services,
     services: [...services.services, ...refundServices],
     findSlot: createFindSlot(pool),
-    /** Keeps months with unprocessed callbacks from being pruned. */
     pruneGuard: { check: checkNoneUnprocessed },
     erasePersonalData: erasePayments,
     eventReaders: createPaymentReaders(db, showSessions),

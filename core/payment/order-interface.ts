@@ -117,6 +117,5 @@ export type Sales = {
   readPurchases(
     sessionIds: readonly string[],
   ): Promise<ReadonlyMap<string, MessageInitShape<typeof PurchaseSchema>>>;
-  /** Returns a new claim token of a session. */
   issueClaim(sessionId: string): Promise<string>;
 };

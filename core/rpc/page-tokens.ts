@@ -72,7 +72,6 @@ export function createPageTokenInterceptor({ seal, open }: PageTokens): Intercep
 type PagedRequest = Message & { pageSize?: number; pageToken: string };
 type PagedResponse = Message & { nextPageToken: string };
 
-/** Whether an RPC reads a list page by page. */
 export function isPaged({ input, output }: DescMethod): boolean {
   return input.field['pageToken'] !== undefined && output.field['nextPageToken'] !== undefined;
 }

@@ -28,11 +28,9 @@ export type DeliveriesOptions = Pick<ModuleDependencies, 'db' | 'clock'> & {
   readonly secrets: EndpointSecrets;
   /** Returns the endpoint as JSON, the data of a test event. */
   readonly showEndpoint: (endpoint: Endpoint) => Promise<Readonly<Record<string, unknown>>>;
-  /** Called when a delivery is due. */
   readonly onDue: () => void;
 };
 
-/** A delivery, and the type of its event. */
 export type DeliveryWithType = Delivery & { readonly type: string };
 
 /** A hub has at most 100 endpoints, and an event has one delivery to each. */

@@ -16,7 +16,6 @@ import {
 import { type DeliverOptions, deliverToEndpoint } from './deliver-to-endpoint.ts';
 
 export type DispatcherOptions = Omit<DeliverOptions, 'finish' | 'isHeld' | 'isStopped'> & {
-  /** Aborts attempts in progress. */
   readonly abortAttempts: AbortController;
   readonly logger: Logger;
   readonly task: Task;

@@ -40,7 +40,6 @@ const DEFAULT_KEEP_HOURS = 24;
 
 export type Endpoints = ReturnType<typeof createEndpoints>;
 
-/** An endpoint and its new secret. */
 export type EndpointWithSecret = { readonly endpoint: Endpoint; readonly secret: Secret<string> };
 
 export function createEndpoints(options: EndpointsOptions) {

@@ -57,7 +57,6 @@ export async function numberEvents(
 }
 
 type Unnumbered = {
-  /** The positions of the rows of the batch. */
   readonly positions: readonly number[];
   /** The number of events in these rows. */
   readonly count: number;

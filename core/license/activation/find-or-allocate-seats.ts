@@ -55,7 +55,6 @@ export type OnLocked = 'skip' | 'wait';
 export type SeatOptions = {
   readonly pool: Pool;
   readonly clock: Clock;
-  /** Counts new seats. */
   readonly seatsTaken: Counter.Internal;
 };
 

@@ -21,7 +21,6 @@ export async function readAppWithKeys(em: EntityManager, app: App): Promise<AppW
   return { app, signingKeys };
 }
 
-/** The apps with their keys. */
 export async function readAppsWithKeys(
   em: EntityManager,
   pool: Pool,

@@ -57,7 +57,6 @@ export function createCompose({ db, readIssuedKeys }: ComposeOptions) {
   };
 }
 
-/** The kind of a fulfilled order. */
 function kindOf({ licenses }: StoredOrder): MailKindName {
   if (licenses.some(({ issued }) => issued)) return 'license';
   return licenses.some(({ seatsAdded }) => seatsAdded > 0) ? 'seats' : 'renewal';

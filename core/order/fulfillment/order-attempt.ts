@@ -20,7 +20,6 @@ export type OrderAttempt = {
   readonly notes?: readonly string[];
 };
 
-/** The purchase and the id of its order. */
 export function orderOf(purchase: PaidPurchase): Pick<OrderAttempt, 'purchase' | 'orderId'> {
   return { purchase, orderId: purchase.order?.id ?? newUuid() };
 }

@@ -24,7 +24,6 @@ export type OffersOptions = Pick<ModuleDependencies, 'db' | 'clock'> & {
   readonly keySecrets: Pick<KeySecrets, 'active'>;
 };
 
-/** An offer with one of its versions. */
 export type VersionedOffer = { readonly offer: Offer; readonly version: OfferVersion };
 
 /** An offer after a request; `changed` is false if it was so already. */

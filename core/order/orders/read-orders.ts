@@ -19,7 +19,6 @@ export type StoredOrder = {
   /** Slug. */
   readonly app: string;
   readonly appName: string;
-  /** The name of the slot. */
   readonly slot: string;
   /** `app/slug` */
   readonly offer: string;

@@ -53,7 +53,6 @@ function keep({ id }: LockedLicense, problem?: string): LicenseResult {
   return { licenseId: id, takenBack: 'kept', ...NOTHING, ...note };
 }
 
-/** Suspends or revokes a license. */
 async function suspendOrRevoke(
   client: PoolClient,
   { license, actor, at: now }: LicenseRefund,

@@ -14,7 +14,6 @@ export type WaitingCallback = {
   readonly gateway: string;
   /** When it first waited, since the last replay. */
   readonly triedSince: Date | undefined;
-  /** The validation id that it names. */
   readonly validationId?: string | undefined;
   /** The provider's id of the checkout that it names. */
   readonly providerPaymentId?: string | undefined;

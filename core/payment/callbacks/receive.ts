@@ -114,7 +114,6 @@ export function createReceiveCallback(options: ReceiveOptions) {
       onIdle = finished.resolve;
       await finished.promise;
     },
-    /** The number of callbacks being processed. */
     get inFlight() {
       return inFlight;
     },

@@ -30,7 +30,6 @@ export type TakenVerificationLease = {
 };
 
 export type VerificationLease = {
-  /** The session under the lease. */
   readonly session: StoredSession;
   /** For the settlement, which ends the lease in its own transaction; call `markEnded` then. */
   readonly fence: Fence;

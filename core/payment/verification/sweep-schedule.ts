@@ -19,7 +19,6 @@ export function nextCheck({ afterMs, untilMs }: SweepSchedule, createdAt: Date, 
   return nextMs > untilMs ? undefined : new Date(now.getTime() - ageMs + nextMs);
 }
 
-/** The longest interval between two checks. */
 export function longestInterval({ afterMs, untilMs }: SweepSchedule): number {
   return afterMs.at(-1) ?? untilMs;
 }
@@ -94,7 +93,7 @@ export function dueIds(table: 'charge_session' | 'refund', time: string): string
   )`;
 }
 
-/** Runs a statement that reserves `dueIds` at `$1` until `$2`, at most `$3` of a slot less the places taken. */
+/** Runs a statement that reserves `dueIds` at `$1` until `$2`, at most `$3` less the places taken. */
 export async function reserve<Row extends QueryResultRow>(
   pool: Pool,
   statement: { readonly name: string; readonly text: string },

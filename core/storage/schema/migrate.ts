@@ -105,7 +105,6 @@ export async function migrationStatus({ pool }: Database): Promise<MigrationStat
   };
 }
 
-/** Whether the schema has the table of migrations. */
 export async function hasMigrations(db: Pool | ClientBase): Promise<boolean> {
   const { rows } = await db.query<{ exists: boolean }>(
     `select to_regclass('hub_migration') is not null as exists`,

@@ -29,7 +29,6 @@ export type Partition = {
   readonly month: Month;
   /** The column that the table is partitioned by. */
   readonly key: string;
-  /** Name of the partition. */
   readonly name: string;
   /** On disk, with its indexes. */
   readonly bytes: number;

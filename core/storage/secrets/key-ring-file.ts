@@ -49,7 +49,6 @@ export function formatKeyRing(keys: readonly MasterKey[]): string {
   return [`# ${about}`, ...keys.map(({ secret }) => secret.export().toString('base64')), ''].join('\n');
 }
 
-/** A ring with one new key. */
 export function newKeyRing(): MasterKey[] {
   return [masterKey(randomBytes(KEY_BYTES))];
 }

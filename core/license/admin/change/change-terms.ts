@@ -17,7 +17,6 @@ import { type ChangeableTerms, type LockedLicense, lockLicense, writeTerms } fro
 
 export type ChangeOptions = { readonly db: Database; readonly clock: Clock };
 
-/** A request to change one license. */
 export type ChangeRequest = {
   readonly licenseId: string;
   /** The terms version that the caller has seen; undefined to change any version. */

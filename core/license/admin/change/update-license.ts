@@ -12,7 +12,6 @@ import { limitProfileUnknown } from '../limit-profiles.ts';
 import { checkExpiry } from './check-expiry.ts';
 import type { ChangeableTerms, LockedLicense } from './locked-license.ts';
 
-/** The fields that a mask can name. */
 const MASK_FIELDS: Readonly<Record<string, keyof UpdateLicenseRequest>> = {
   seat_limit: 'seatLimit',
   limit_profile: 'limitProfile',

@@ -23,7 +23,6 @@ export function sourceOfCustomers(filter: CustomerFilter, bind: Bind): Source {
   return licensesOf('customer c', customersWhere(filter, bind));
 }
 
-/** The licenses of the customers with these ids. */
 export function sourceOfCustomerIds(ids: readonly string[], bind: Bind): Source {
   return licensesOf(`unnest(${bind(ids)}::uuid[]) c (id)`, 'true');
 }

@@ -4,10 +4,8 @@ import { type Bind, NOTHING, type Sql } from './sql-parameters.ts';
 /** A statement for the ids of at most `limit` licenses `l` that meet all conditions, the newest first. */
 export type Source = (conditions: readonly Sql[], limit: number) => Sql;
 
-/** All licenses. */
 export const allLicenses: Source = (conditions, limit) => statementOf('license l', conditions, limit);
 
-/** The licenses with these ids. */
 export function sourceOfIds(ids: readonly string[], bind: Bind): Source {
   return ids.length === 0 ? licensesWhere(NOTHING) : licensesWhere(`l.id = any(${bind(ids)}::uuid[])`);
 }

@@ -11,5 +11,4 @@ export function createBinder(): { readonly bind: Bind; readonly values: unknown[
   return { values, bind: (value) => `$${values.push(value)}` };
 }
 
-/** Matches nothing. */
 export const NOTHING: Sql = 'false';

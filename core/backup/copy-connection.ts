@@ -1,9 +1,10 @@
 // Opens connections for COPY: without timeouts, and with fixed formats, so that the text of COPY does not
 // depend on the settings of the server.
 import type pg from 'pg';
-import { dedicatedClient, streamOf } from '../storage/connection/client.ts';
+import { dedicatedClient } from '../storage/connection/client.ts';
 import { type DatabaseAddress, directAddress, searchPath } from '../storage/connection/database-address.ts';
 import { keepNoSessionState } from '../storage/connection/transaction-pooling.ts';
+import { streamOf } from '../storage/sql/transaction.ts';
 import { currentSchema } from './list-tables.ts';
 
 /**

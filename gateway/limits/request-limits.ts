@@ -91,7 +91,7 @@ const MAX_WINDOWS = 50_000;
 /** A reply of the limiter is trusted for this long. */
 const FRESH_MS = 1_000;
 /** Points are gathered for this long before they are reported. */
-const REPORT_DELAY_MS = 10;
+const REPORT_DELAY_MS = 100;
 
 /**
  * The first request of a window waits for the limiter. Later ones take from the points it had left, and are reported

@@ -1,20 +1,23 @@
 // Clients of the driver that connect as libpq does: to the first server of the address that can be used.
-import type { Duplex } from 'node:stream';
 import pg from 'pg';
+import { runTimed } from '../sql/transaction.ts';
 import { type ConnectionTarget, parseConnectionString } from './connection-string.ts';
 import { passwordFromFile } from './password-file.ts';
 import { ServerConnection } from './server-connection.ts';
 
 /** Returns a class, as a pool requires. Each client looks for a server on its own. */
 export function clientClass(target: ConnectionTarget): new (config?: pg.ClientConfig) => pg.Client {
-  return class extends pg.Client {
-    constructor(config: pg.ClientConfig = {}) {
+  class HubClient extends pg.Client {
+    queryTimeoutMs: number;
+
+    constructor({ query_timeout: queryTimeoutMs = 0, ...config }: pg.ClientConfig = {}) {
       const connection = new ServerConnection(target);
       const password =
         target.password ??
         (async () => (await passwordFromFile(target, connection.server)) ?? missingPassword());
       const own = { password, connection }; // `connection` is missing from the types
       super({ ...config, ...clientConfig(target), ...own } as pg.ClientConfig);
+      this.queryTimeoutMs = queryTimeoutMs;
       // Each server may have another password.
       connection.prependListener('connect', () => Object.assign(this, { password }));
       connection.once('readyForQuery', () => {
@@ -22,7 +25,9 @@ export function clientClass(target: ConnectionTarget): new (config?: pg.ClientCo
         Object.assign(this, { host, port });
       });
     }
-  };
+  }
+  HubClient.prototype.query = runTimed as pg.Client['query'];
+  return HubClient;
 }
 
 /**
@@ -36,12 +41,6 @@ export function createClient(target: ConnectionTarget, name: string): pg.Client 
 
 export function dedicatedClient(databaseUrl: string, name: string): pg.Client {
   return createClient(parseConnectionString(databaseUrl), name);
-}
-
-/** The stream between client and server. */
-export function streamOf(client: pg.ClientBase): Duplex {
-  // Missing from the types.
-  return (client as unknown as { connection: { stream: Duplex } }).connection.stream;
 }
 
 /** The time-out of a pool for a connection, in milliseconds. */

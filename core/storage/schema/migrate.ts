@@ -5,6 +5,7 @@ import type { ClientBase, Pool, PoolClient } from 'pg';
 import type { Database } from '../database.ts';
 import { takeBootstrapLock } from '../hub-lock.ts';
 import { epochMs } from '../sql/epoch.ts';
+import type { TimedClient } from '../sql/transaction.ts';
 import { MIGRATIONS } from './migrations.ts';
 
 export type MigrationStatus = { applied: { name: string; at: Date }[]; pending: string[] };
@@ -20,7 +21,7 @@ type Run = (statement: string) => Promise<{ rows: { [column: string]: unknown }[
 
 /** Applies the pending migrations in one transaction and returns their names, in order. */
 export async function migrateUp(db: Database, { to, record }: MigrateOptions = {}): Promise<string[]> {
-  using _ = withoutReadTimeout(db.pool);
+  using _ = withoutQueryTimeout(db.pool);
   return await db.em().transactional(async (em) => {
     const connection = em.getConnection();
     const transaction = em.getTransactionContext();
@@ -70,22 +71,21 @@ export async function isCompatible(name: string): Promise<boolean> {
 }
 
 /**
- * Lifts the driver's own time-out, which applies whatever the time-outs of the server are, from connections
+ * Lifts the time limit of statements, which is independent of the time-outs of the server, from connections
  * that are taken from the pool until it is disposed of.
  */
-function withoutReadTimeout(pool: Pool): Disposable {
-  const changed = new Set<{ query_timeout: number }>();
-  const liftTimeout = (client: PoolClient): void => {
-    // Missing from the types.
-    const { connectionParameters } = client as unknown as { connectionParameters: { query_timeout: number } };
-    connectionParameters.query_timeout = 0;
-    changed.add(connectionParameters);
+function withoutQueryTimeout(pool: Pool): Disposable {
+  const lifted = new Map<TimedClient, number>();
+  const lift = (client: PoolClient): void => {
+    const timed = client as unknown as TimedClient; // see clientClass
+    if (!lifted.has(timed)) lifted.set(timed, timed.queryTimeoutMs);
+    timed.queryTimeoutMs = 0;
   };
-  pool.on('acquire', liftTimeout);
+  pool.on('acquire', lift);
   return {
     [Symbol.dispose]() {
-      pool.off('acquire', liftTimeout);
-      for (const parameters of changed) parameters.query_timeout = pool.options.query_timeout ?? 0;
+      pool.off('acquire', lift);
+      for (const [client, ms] of lifted) client.queryTimeoutMs = ms;
     },
   };
 }

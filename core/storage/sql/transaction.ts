@@ -1,9 +1,70 @@
-// Runs a transaction of prepared statements on one pooled connection. Combines writes into one statement, and
-// rows into the parameters of one.
-import { setTimeout } from 'node:timers/promises';
-import type { Pool, PoolClient, QueryConfig, QueryResult } from 'pg';
+// Runs statements with a time limit, and transactions of them on one pooled connection. Combines writes into
+// one statement, and rows into the parameters of one.
+import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg, { type ClientBase, type Pool, type PoolClient, type QueryConfig, type QueryResult } from 'pg';
 import { codeOf } from '../../../lib/caught-error.ts';
 import { isDatabaseUnavailable } from './transient-errors.ts';
+
+/** Milliseconds that a statement may take; 0 for no limit. */
+export type TimedClient = ClientBase & { queryTimeoutMs: number };
+
+type Done = (error: Error | null | undefined, result?: QueryResult) => void;
+
+type Query = (statement: QueryConfig | pg.Submittable, values?: unknown, done?: Done) => unknown;
+
+const runStatement = pg.Client.prototype.query as Query;
+
+/**
+ * Replaces `query` and `query_timeout` of the driver, which assigns functions to properties. V8 allocates a
+ * function in old space if the source assigns it to a property where it is written. Until the next major
+ * collection, such a function keeps all objects of its statement alive. Each minor collection copies them.
+ */
+export function runTimed(
+  this: TimedClient,
+  statement: string | QueryConfig | pg.Submittable,
+  values?: unknown[] | Done,
+  callback?: Done,
+): unknown {
+  if (typeof statement === 'object' && 'submit' in statement) {
+    return runStatement.call(this, statement, values, callback); // a stream of COPY
+  }
+  const text = typeof statement === 'string' ? { text: statement } : statement;
+  const config = Array.isArray(values) ? { ...text, values } : text;
+  const done = typeof values === 'function' ? values : callback;
+  if (done !== undefined) return start(this, config, done);
+  return new Promise((resolve, reject) => {
+    start(this, config, (error, result) => (error ? reject(error) : resolve(result)));
+  }).catch((error) => {
+    Error.captureStackTrace(error); // the original one leads to a socket
+    throw error;
+  });
+}
+
+function start(client: TimedClient, config: QueryConfig, done: Done): void {
+  let timer: NodeJS.Timeout | undefined;
+  let isDone = false;
+  const callback: Done = (error, result) => {
+    if (isDone) return;
+    isDone = true;
+    clearTimeout(timer);
+    done(error, result);
+  };
+  if (client.queryTimeoutMs > 0) timer = setTimeout(giveUp, client.queryTimeoutMs, client, callback);
+  runStatement.call(client, new pg.Query({ ...config, callback } as QueryConfig));
+}
+
+/** The connection is useless: later statements wait for the same answer. */
+function giveUp(client: TimedClient, done: Done): void {
+  done(new Error('Query read timeout'));
+  streamOf(client).destroy();
+}
+
+/** The stream between client and server. */
+export function streamOf(client: ClientBase): Duplex {
+  // Missing from the types.
+  return (client as unknown as { connection: { stream: Duplex } }).connection.stream;
+}
 
 export type TransactionOptions = {
   /** Milliseconds to wait for any lock; then SQLSTATE 55P03. Default: as long as a statement may take. */
@@ -80,7 +141,7 @@ export async function inRetriedTransaction<T>(
       return await inTransaction(pool, work, { lockTimeoutMs });
     } catch (error) {
       if (attempt === attempts || !isLockFailure(error)) throw error;
-      await setTimeout(attempt * 50);
+      await sleep(attempt * 50);
     }
   }
 }

@@ -72,7 +72,7 @@ describe('migrations', () => {
     const [db] = databases as [Database, Database];
     // The driver would give up after a millisecond.
     const hurried = (client: unknown): void => {
-      (client as { connectionParameters: { query_timeout: number } }).connectionParameters.query_timeout = 1;
+      (client as { queryTimeoutMs: number }).queryTimeoutMs = 1;
     };
     db.pool.on('acquire', hurried);
     const sleeping = () =>

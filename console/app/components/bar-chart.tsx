@@ -4,7 +4,7 @@ import uPlot from 'uplot';
 import { minorDigits } from '../../../lib/presentation/money.ts';
 import { useValue } from '../observable-state.ts';
 import { isSystemDark, theme } from '../theme.ts';
-import { decimalText } from './inline.tsx';
+import { decimalText } from './values.tsx';
 
 export type BarChartProps = {
   readonly title: string;

@@ -1,7 +1,8 @@
 // A table of callbacks.
 import type { Callback } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { CALLBACK_STATES } from '../../../lib/presentation/enum-names.ts';
-import { ShortId, StateBadge } from './inline.tsx';
+import { ShortId } from './ids.tsx';
+import { StateBadge } from './state-badges.tsx';
 import { type Column, Table } from './table.tsx';
 
 type TableProps = {

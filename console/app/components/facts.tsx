@@ -1,5 +1,5 @@
 // A list of names and values that describes one resource.
-import { shown, type Value } from './inline.tsx';
+import { shown, type Value } from './values.tsx';
 
 export type Fact = readonly [name: string, value: Value];
 

@@ -10,8 +10,8 @@ import { signOut, useSignedIn } from '../sign-in-state.ts';
 import { THEMES, theme } from '../theme.ts';
 import { placesFor } from '../views/view.tsx';
 import { Brand } from './brand.tsx';
-import { momentText, zone } from './inline.tsx';
 import { Select } from './select.tsx';
+import { momentText, zone } from './times.tsx';
 
 export function Shell({ children }: { readonly children: ComponentChildren }) {
   return (

@@ -1,6 +1,6 @@
 // Tables, with a text for an empty list.
 import type { ComponentChildren } from 'preact';
-import { shown, type Value } from './inline.tsx';
+import { shown, type Value } from './values.tsx';
 
 export type Column<T> = {
   readonly title: string;

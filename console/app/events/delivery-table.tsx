@@ -1,7 +1,7 @@
 // A table of deliveries with their states, attempts and answers.
 import type { Delivery } from '../../../gen/hub/event/v1/event_pb.ts';
 import { DELIVERY_STATES } from '../../../lib/presentation/enum-names.ts';
-import { StateBadge } from '../components/inline.tsx';
+import { StateBadge } from '../components/state-badges.tsx';
 import { type Column, Table } from '../components/table.tsx';
 
 export type DeliveryTableProps = {

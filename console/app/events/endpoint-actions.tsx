@@ -2,7 +2,7 @@
 import { DeliveryState, type Endpoint } from '../../../gen/hub/event/v1/event_pb.ts';
 import { DELIVERY_STATES } from '../../../lib/presentation/enum-names.ts';
 import { Confirm } from '../components/confirm.tsx';
-import { StateBadge } from '../components/inline.tsx';
+import { StateBadge } from '../components/state-badges.tsx';
 import { linkTo } from '../route.ts';
 import { useSignedIn } from '../sign-in-state.ts';
 import { EditEndpoint } from './endpoint-form.tsx';

@@ -1,6 +1,6 @@
 // Adds and edits an endpoint.
 import type { Endpoint } from '../../../gen/hub/event/v1/event_pb.ts';
-import { ShortId } from '../components/inline.tsx';
+import { ShortId } from '../components/ids.tsx';
 import { useApps, useSlots } from '../components/scope-filters.ts';
 import { Changes } from '../forms/changes.tsx';
 import { ChecksField, namesText, SwitchField } from '../forms/checks-field.tsx';

@@ -1,6 +1,6 @@
 // Shows the secret of an endpoint once, and replaces it.
 import type { Endpoint } from '../../../gen/hub/event/v1/event_pb.ts';
-import { Moment } from '../components/inline.tsx';
+import { Moment } from '../components/times.tsx';
 import { CopyText } from '../forms/copy-text.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { wholeNumber } from '../forms/field-values.ts';

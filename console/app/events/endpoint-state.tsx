@@ -1,6 +1,7 @@
 // The state of an endpoint as a badge: enabled, failing, or disabled.
 import type { Endpoint } from '../../../gen/hub/event/v1/event_pb.ts';
-import { Badge, MomentAfter } from '../components/inline.tsx';
+import { Badge } from '../components/state-badges.tsx';
+import { MomentAfter } from '../components/times.tsx';
 
 export function EndpointBadge({ endpoint: { disabledAt, failingSince } }: { readonly endpoint: Endpoint }) {
   if (disabledAt !== undefined) return <Badge tone="bad">disabled</Badge>;

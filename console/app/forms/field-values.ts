@@ -1,6 +1,6 @@
 // Converts between the texts of form fields and the values of requests.
 import { type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { limitText } from '../components/inline.tsx';
+import { limitText } from '../components/values.tsx';
 import { FieldError } from './form-errors.ts';
 
 /** @throws FieldError if the text is not a whole number */

@@ -1,6 +1,6 @@
 // The terms that new licenses of an app have unless they set their own.
 import type { App, DefaultTerms } from '../../../gen/hub/license/v1/license_pb.ts';
-import { limitText } from '../components/inline.tsx';
+import { limitText } from '../components/values.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { seatNumber, snakeCase, wholeNumber } from '../forms/field-values.ts';
 import { TextField } from '../forms/fields.tsx';

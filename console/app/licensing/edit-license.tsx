@@ -1,7 +1,7 @@
 // Changes the terms of a license.
 import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
 import { periodText } from '../../../lib/presentation/calendar.ts';
-import { limitText } from '../components/inline.tsx';
+import { limitText } from '../components/values.tsx';
 import { Changes } from '../forms/changes.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { limitLines, pairLines, readTime, snakeCase, timeText } from '../forms/field-values.ts';

@@ -1,8 +1,9 @@
 // Issues licenses, and shows their keys.
 import { periodText } from '../../../lib/presentation/calendar.ts';
 import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
-import { limitText, ShortId } from '../components/inline.tsx';
+import { ShortId } from '../components/ids.tsx';
 import type { Scope } from '../components/scope-filters.ts';
+import { limitText } from '../components/values.tsx';
 import { CustomerPicker } from '../customers/customer-picker.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { readTime, wholeNumber } from '../forms/field-values.ts';

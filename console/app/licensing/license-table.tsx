@@ -1,8 +1,11 @@
 // A table of licenses.
 import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
 import { LICENSE_STATES } from '../../../lib/presentation/enum-names.ts';
-import { Moment, Seats, ShortId, StateBadge } from '../components/inline.tsx';
+import { ShortId } from '../components/ids.tsx';
+import { StateBadge } from '../components/state-badges.tsx';
 import { type Column, Table } from '../components/table.tsx';
+import { Moment } from '../components/times.tsx';
+import { Seats } from '../components/values.tsx';
 import { linkTo } from '../route.ts';
 
 type LicenseTableProps = {

@@ -2,7 +2,7 @@
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { License } from '../../../gen/hub/license/v1/license_pb.ts';
 import { addPeriod, type CalendarPeriod } from '../../../lib/presentation/calendar.ts';
-import { Moment, MomentAfter } from '../components/inline.tsx';
+import { Moment, MomentAfter } from '../components/times.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { readTime, timeText } from '../forms/field-values.ts';
 import { ChoiceField, TimeField } from '../forms/fields.tsx';

@@ -1,6 +1,6 @@
 // The fields of a license's terms, for issuing and editing.
 import type { DefaultTerms } from '../../../gen/hub/license/v1/license_pb.ts';
-import { limitText } from '../components/inline.tsx';
+import { limitText } from '../components/values.tsx';
 import { AreaField, ChoiceField, TextField } from '../forms/fields.tsx';
 import type { Form } from '../forms/form-state.ts';
 import { useLive } from '../poll-hub.ts';

@@ -1,7 +1,8 @@
 // The prices and the state of an offer.
 import type { Offer } from '../../../gen/hub/order/v1/order_pb.ts';
 import type { Money } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { Amount, Badge } from '../components/inline.tsx';
+import { Badge } from '../components/state-badges.tsx';
+import { Amount } from '../components/values.tsx';
 
 export function Prices({ prices }: { readonly prices: readonly Money[] }) {
   return (

@@ -6,7 +6,7 @@ import type { CalendarPeriod } from '../../../lib/presentation/calendar.ts';
 import { numberOf, REFUND_POLICIES, wordFor } from '../../../lib/presentation/enum-names.ts';
 import { formatDecimal } from '../../../lib/presentation/money.ts';
 import { parseDecimal } from '../../../lib/presentation/parse-decimal.ts';
-import { limitText } from '../components/inline.tsx';
+import { limitText } from '../components/values.tsx';
 import { limitLines, pairLines, readPairs, wholeNumber } from '../forms/field-values.ts';
 import { FieldError } from '../forms/form-errors.ts';
 import { emptyValues, required, type Values } from '../forms/form-state.ts';

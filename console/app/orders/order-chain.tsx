@@ -4,15 +4,10 @@ import type { Seat } from '../../../gen/hub/license/v1/license_pb.ts';
 import { type OrderLicense, OrderState } from '../../../gen/hub/order/v1/order_pb.ts';
 import { LICENSE_STATES, nameOf, ORDER_STATES, TAKEN_BACK } from '../../../lib/presentation/enum-names.ts';
 import { grantedText, takenText } from '../../../lib/presentation/order-text.ts';
-import {
-  Amount,
-  Moment,
-  MomentAfter,
-  ShortId,
-  StateBadge,
-  StatusBadge,
-  type Tone,
-} from '../components/inline.tsx';
+import { ShortId } from '../components/ids.tsx';
+import { StateBadge, StatusBadge, type Tone } from '../components/state-badges.tsx';
+import { Moment, MomentAfter } from '../components/times.tsx';
+import { Amount } from '../components/values.tsx';
 import { linkTo } from '../route.ts';
 import { isReversed, type OrderFacts } from './order-facts.ts';
 

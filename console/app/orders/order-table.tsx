@@ -2,7 +2,8 @@
 import type { ComponentChildren } from 'preact';
 import type { Order } from '../../../gen/hub/order/v1/order_pb.ts';
 import { ORDER_STATES } from '../../../lib/presentation/enum-names.ts';
-import { ShortId, StateBadge } from '../components/inline.tsx';
+import { ShortId } from '../components/ids.tsx';
+import { StateBadge } from '../components/state-badges.tsx';
 import { Table } from '../components/table.tsx';
 import { linkTo } from '../route.ts';
 

@@ -5,7 +5,7 @@ import { type Refund, RefundState } from '../../../gen/hub/payment/v1/refund_pb.
 import { messageOf } from '../../../lib/caught-error.ts';
 import { formatDecimal } from '../../../lib/presentation/money.ts';
 import { parseDecimal } from '../../../lib/presentation/parse-decimal.ts';
-import { decimalText } from '../components/inline.tsx';
+import { decimalText } from '../components/values.tsx';
 import { sentence } from '../explain-error.ts';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { TextField } from '../forms/fields.tsx';

@@ -7,7 +7,8 @@ import {
   wordFor,
 } from '../../../lib/presentation/enum-names.ts';
 import { Confirm } from '../components/confirm.tsx';
-import { ShortId, StateBadge } from '../components/inline.tsx';
+import { ShortId } from '../components/ids.tsx';
+import { StateBadge } from '../components/state-badges.tsx';
 import { Table } from '../components/table.tsx';
 import { sentence } from '../explain-error.ts';
 import { useSignedIn } from '../sign-in-state.ts';

@@ -1,10 +1,12 @@
 // Apps, their signing keys and limit profiles.
 
 import { type App, type LimitProfile, SigningKeyState } from '../../../gen/hub/license/v1/license_pb.ts';
-import { limitsText, Moment, StateBadge } from '../components/inline.tsx';
 import { ListPage } from '../components/list-page.tsx';
 import { Section } from '../components/page.tsx';
+import { StateBadge } from '../components/state-badges.tsx';
 import { Table } from '../components/table.tsx';
+import { Moment } from '../components/times.tsx';
+import { limitsText } from '../components/values.tsx';
 import { defaultTermsText, EditDefaultTerms } from '../licensing/default-terms.tsx';
 import { linkTo } from '../route.ts';
 import { useSignedIn } from '../sign-in-state.ts';

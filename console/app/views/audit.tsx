@@ -2,7 +2,7 @@
 
 import { ActorKind, type AuditEntry } from '../../../gen/hub/access/v1/audit_service_pb.ts';
 import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
-import { ShortId } from '../components/inline.tsx';
+import { ShortId } from '../components/ids.tsx';
 import { ListPage, timeFilter } from '../components/list-page.tsx';
 import { Table } from '../components/table.tsx';
 import { useSignedIn } from '../sign-in-state.ts';

@@ -3,9 +3,11 @@ import type { Callback } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { CALLBACK_STATES, CHARGE_STATUSES, wordFor } from '../../../lib/presentation/enum-names.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { Facts, pairFacts } from '../components/facts.tsx';
-import { Badge, Moment, ShortId, StateBadge, WholeId } from '../components/inline.tsx';
+import { ShortId, WholeId } from '../components/ids.tsx';
 import { LivePage, Section } from '../components/page.tsx';
+import { Badge, StateBadge } from '../components/state-badges.tsx';
 import { Table } from '../components/table.tsx';
+import { Moment } from '../components/times.tsx';
 import { useLive } from '../poll-hub.ts';
 import { useSignedIn } from '../sign-in-state.ts';
 

@@ -6,8 +6,8 @@ import { checkHealth, type HealthFinding } from '../../../lib/presentation/healt
 import { createInterval, createReading, type Reading } from '../../../lib/presentation/metric-reading.ts';
 import { computeThroughput, type Throughput } from '../../../lib/presentation/throughput.ts';
 import { Facts } from '../components/facts.tsx';
-import { Badge } from '../components/inline.tsx';
 import { LivePage, Section } from '../components/page.tsx';
+import { Badge } from '../components/state-badges.tsx';
 import { Table } from '../components/table.tsx';
 import { useLive } from '../poll-hub.ts';
 import { useSignedIn } from '../sign-in-state.ts';

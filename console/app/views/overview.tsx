@@ -2,8 +2,9 @@
 
 import { CallbackTable } from '../components/callback-table.tsx';
 import { Facts } from '../components/facts.tsx';
-import { decimalText, spanText } from '../components/inline.tsx';
 import { LivePage, Section } from '../components/page.tsx';
+import { spanText } from '../components/times.tsx';
+import { decimalText } from '../components/values.tsx';
 import {
   callbacksToReview,
   countUpToMax,
@@ -11,7 +12,7 @@ import {
   longestWait,
   type Overview,
   problemsOf,
-} from '../overview-problems.ts';
+} from '../overview-data.ts';
 import { roleName } from '../permissions.ts';
 import { useLive } from '../poll-hub.ts';
 import { linkTo } from '../route.ts';

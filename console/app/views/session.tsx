@@ -21,21 +21,14 @@ import { CallbackTable } from '../components/callback-table.tsx';
 import { Confirm } from '../components/confirm.tsx';
 import { Duplicates } from '../components/duplicates.tsx';
 import { Facts, pairFacts } from '../components/facts.tsx';
-import {
-  Amount,
-  gapText,
-  Moment,
-  ShortId,
-  StateBadge,
-  StatusBadge,
-  type Tone,
-  WholeId,
-  WithLinks,
-} from '../components/inline.tsx';
+import { ShortId, WholeId, WithLinks } from '../components/ids.tsx';
 import { Loaded } from '../components/loaded.tsx';
 import { LivePage, Section } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
+import { StateBadge, StatusBadge, type Tone } from '../components/state-badges.tsx';
 import { Table } from '../components/table.tsx';
+import { gapText, Moment } from '../components/times.tsx';
+import { Amount } from '../components/values.tsx';
 import { EventsLink } from '../events/events-link.tsx';
 import { machinesOf } from '../orders/order-facts.ts';
 import { useLive } from '../poll-hub.ts';

@@ -3,9 +3,10 @@
 import { CHARGE_STATUSES, numberOf } from '../../../lib/presentation/enum-names.ts';
 import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
 import { choicesWithAny } from '../components/filters.tsx';
-import { ShortId, StatusBadge } from '../components/inline.tsx';
+import { ShortId } from '../components/ids.tsx';
 import { ListPage, timeFilter } from '../components/list-page.tsx';
 import { scopeFilter, useSlots } from '../components/scope-filters.ts';
+import { StatusBadge } from '../components/state-badges.tsx';
 import { Table } from '../components/table.tsx';
 import { useSignedIn } from '../sign-in-state.ts';
 

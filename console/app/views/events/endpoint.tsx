@@ -3,7 +3,7 @@
 import type { Endpoint } from '../../../../gen/hub/event/v1/event_pb.ts';
 import { DELIVERY_STATES, numberOf } from '../../../../lib/presentation/enum-names.ts';
 import { Facts } from '../../components/facts.tsx';
-import { ShortId, WholeId } from '../../components/inline.tsx';
+import { ShortId, WholeId } from '../../components/ids.tsx';
 import { LivePage, Section } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { StateTabs } from '../../components/tabs.tsx';

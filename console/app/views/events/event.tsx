@@ -2,9 +2,10 @@
 
 import type { Delivery, Endpoint, Event } from '../../../../gen/hub/event/v1/event_pb.ts';
 import { Facts } from '../../components/facts.tsx';
-import { Moment, ShortId, WholeId } from '../../components/inline.tsx';
+import { ShortId, WholeId } from '../../components/ids.tsx';
 import { LivePage, Section } from '../../components/page.tsx';
 import type { Column } from '../../components/table.tsx';
+import { Moment } from '../../components/times.tsx';
 import { DeliveryTable } from '../../events/delivery-table.tsx';
 import { meaningOf } from '../../events/event-types.ts';
 import { ReplayEvent, ReplayToOther } from '../../events/replay-event.tsx';

@@ -2,7 +2,7 @@
 
 import type { Event } from '../../../../gen/hub/event/v1/event_pb.ts';
 import { omitEmpty } from '../../../../lib/presentation/omit-empty.ts';
-import { ShortId } from '../../components/inline.tsx';
+import { ShortId } from '../../components/ids.tsx';
 import { ListPage } from '../../components/list-page.tsx';
 import { scopeFilter, useApps, useSlots } from '../../components/scope-filters.ts';
 import { Table } from '../../components/table.tsx';

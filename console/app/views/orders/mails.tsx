@@ -5,9 +5,10 @@ import { MAIL_KINDS, MAIL_STATES, numberOf, wordFor } from '../../../../lib/pres
 import { omitEmpty } from '../../../../lib/presentation/omit-empty.ts';
 import { Confirm } from '../../components/confirm.tsx';
 import { choicesWithAny } from '../../components/filters.tsx';
-import { ShortId, StateBadge } from '../../components/inline.tsx';
+import { ShortId } from '../../components/ids.tsx';
 import { ListPage } from '../../components/list-page.tsx';
 import { scopeFilter, useApps } from '../../components/scope-filters.ts';
+import { StateBadge } from '../../components/state-badges.tsx';
 import { type Column, Table } from '../../components/table.tsx';
 import { useSignedIn } from '../../sign-in-state.ts';
 

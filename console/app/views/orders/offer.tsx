@@ -4,8 +4,9 @@ import type { LicenseGrant, Offer, OfferTerms } from '../../../../gen/hub/order/
 import { REFUND_POLICIES, wordFor } from '../../../../lib/presentation/enum-names.ts';
 import { grantText, summarizeGrant } from '../../../../lib/presentation/order-text.ts';
 import { Facts, pairFacts } from '../../components/facts.tsx';
-import { limitsText, WholeId } from '../../components/inline.tsx';
+import { WholeId } from '../../components/ids.tsx';
 import { LivePage } from '../../components/page.tsx';
+import { limitsText } from '../../components/values.tsx';
 import { OfferActions } from '../../orders/offer-actions.tsx';
 import { OfferBadge, Prices } from '../../orders/offer-text.tsx';
 import { refundChoices } from '../../orders/offer-values.ts';

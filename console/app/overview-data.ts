@@ -7,7 +7,7 @@ import { type Callback, CallbackState, ChargeStatus } from '../../gen/hub/paymen
 import { DAY_MS } from '../../lib/presentation/calendar.ts';
 import { checkHealth, type HealthProblem } from '../../lib/presentation/health.ts';
 import { createReading } from '../../lib/presentation/metric-reading.ts';
-import { spanText } from './components/inline.tsx';
+import { spanText } from './components/times.tsx';
 import { byCurrency, type CurrencyUsage } from './daily-usage.ts';
 import { linkTo } from './route.ts';
 import type { SignedIn } from './sign-in-state.ts';

@@ -135,8 +135,8 @@ export class HubError extends Error {
   }
 }
 
-/** What the ids of requests name, by their prefix: the code of the error, the noun, and the field. */
-const NAMED = {
+/** By the prefix of an id: the error of an unknown one, the noun, and the field of requests. */
+const RESOURCES = {
   lic: ['license_unknown', 'license', 'licenseId'],
   seat: ['seat_unknown', 'seat', 'seatId'],
   chs: ['session_unknown', 'charge session', 'sessionId'],
@@ -150,11 +150,11 @@ const NAMED = {
   mal: ['mail_unknown', 'mail', 'mailId'],
 } as const satisfies Partial<Record<IdPrefix, readonly [code: HubErrorCode, noun: string, field: string]>>;
 
-export type NamedPrefix = keyof typeof NAMED;
+export type ResourcePrefix = keyof typeof RESOURCES;
 
 /** The error for an id that names nothing. */
-export function unknownId(prefix: NamedPrefix): HubError {
-  const [code, noun, field] = NAMED[prefix];
+export function unknownId(prefix: ResourcePrefix): HubError {
+  const [code, noun, field] = RESOURCES[prefix];
   return new HubError(code, `there is no ${noun} with this id`, { field });
 }
 

@@ -1,4 +1,4 @@
-// Calls of the hub: those that may take long, what a reply must have, and lists of many pages.
+// Helpers for calls to the hub: no deadline, required fields, pages of a list.
 import { CliError, EXIT } from '../errors/failure.ts';
 
 /** No deadline: the hub limits the call itself, because it waits for a provider or processes a table. */

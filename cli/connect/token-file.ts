@@ -10,12 +10,12 @@ import type { Given } from './check-target.ts';
  */
 export function readTokenFile({ value: file, from }: Given): Given {
   const read = () => (file === '-' ? readFileSync(0, 'utf8') : readSecretFile(file, 'token file'));
-  const text = readNamed({ value: file, from }, read);
+  const text = readOptionFile({ value: file, from }, read);
   return { value: text.trim(), from: file === '-' ? 'standard input' : file };
 }
 
 /** Reads a file that an option names. @throws CliError (usage) that never contains the content */
-export function readNamed({ value: file, from }: Given, read: () => string): string {
+export function readOptionFile({ value: file, from }: Given, read: () => string): string {
   try {
     return read();
   } catch (error) {

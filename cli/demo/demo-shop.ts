@@ -6,7 +6,7 @@ import { createShop } from '../../examples/shop/shop.ts';
 import { Role } from '../../gen/hub/access/v1/access_pb.ts';
 import { codeOf } from '../../lib/caught-error.ts';
 import type { Hub } from '../connect/connection.ts';
-import { createdOnce } from './seed-demo.ts';
+import { ignoreExisting } from './seed-demo.ts';
 
 export type DemoShopOptions = {
   readonly app: string;
@@ -62,7 +62,7 @@ async function createOffer(offers: Hub['offers'], app: string): Promise<void> {
       value: { seatLimit: 2, limitProfile: 'pro', features: ['export'], validFor: { years: 1 } },
     },
   };
-  await createdOnce(offers.createOffer({ app, slug: SLUG, terms }));
+  await ignoreExisting(offers.createOffer({ app, slug: SLUG, terms }));
 }
 
 /** The tokens of earlier runs: the demo does not keep them. */

@@ -10,7 +10,7 @@ import type { DemoLicense } from '../views/operations/demo.ts';
  */
 export async function seedDemo(admin: Client<typeof LicenseAdminService>): Promise<DemoLicense> {
   const app = 'demo';
-  await createdOnce(admin.createApp({ slug: app, name: 'Demo' }));
+  await ignoreExisting(admin.createApp({ slug: app, name: 'Demo' }));
   await admin.setLimitProfile({ app, name: 'free', limits: { projects: 3n, exports: 10n } });
   await admin.setLimitProfile({ app, name: 'pro', limits: { projects: -1n, exports: 1000n } });
   const { licenses } = await admin.issueLicenses({
@@ -24,8 +24,8 @@ export async function seedDemo(admin: Client<typeof LicenseAdminService>): Promi
   return { app, licenseId, licenseKey, seats: requireField(seats, 'seats').limit };
 }
 
-/** Waits for the call that creates something, which an earlier run may have created. */
-export async function createdOnce(call: Promise<unknown>): Promise<void> {
+/** Ignores `already_exists`: an earlier run may have created it. */
+export async function ignoreExisting(call: Promise<unknown>): Promise<void> {
   await call.catch((error) => {
     if (ConnectError.from(error).code !== Code.AlreadyExists) throw error;
   });

@@ -1,4 +1,4 @@
-// Results of checks, by state, and of the check of any clock.
+// Makes the results of checks, and compares clocks.
 import type { CheckResult } from '../views/operations/check-result.ts';
 
 export function ok(check: string, detail: string): CheckResult {

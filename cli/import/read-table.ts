@@ -20,7 +20,7 @@ export function readTable(text: string, from: string): Table {
   return /^\s*[[{]/.test(content) ? readJson(content, from) : readCsv(content, from);
 }
 
-/** With `info` each record comes with its last line. */
+/** With `info`, each record comes with the number of its last line. */
 export const CSV_OPTIONS = { info: true, relax_column_count: true, skip_empty_lines: true, trim: true };
 
 export type CsvRecord = { readonly record: string[]; readonly info: { readonly lines: number } };
@@ -30,7 +30,7 @@ function readCsv(text: string, from: string): Table {
   try {
     parsed = parse(text, { ...CSV_OPTIONS, delimiter: delimiterOf(text) }) as unknown as CsvRecord[];
   } catch (error) {
-    throw csvError(error, from);
+    throw toUsageError(error, from);
   }
   const [first, ...records] = parsed;
   if (first === undefined) throw usageError(`${from} is empty. Its first line must name the columns.`);
@@ -52,7 +52,7 @@ export function firstLine({ record, info }: CsvRecord): number {
 }
 
 /** For an error of the parser, one that names the line and quotes no value. */
-export function csvError(error: unknown, from: string): unknown {
+export function toUsageError(error: unknown, from: string): unknown {
   if (!(error instanceof CsvError)) return error;
   const line = 'lines' in error && typeof error['lines'] === 'number' ? `, line ${error['lines']}` : '';
   return usageError(`${from}${line}: this is not CSV (${error.code}). Check the quotes.`);

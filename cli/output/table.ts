@@ -12,7 +12,7 @@ export type Column<T> = {
   readonly right?: boolean;
 };
 
-/** The members that need no text of their own. */
+/** Members that are texts or numbers. */
 export type PlainMember<T> = {
   [K in keyof T]-?: T[K] extends string | number | undefined ? K : never;
 }[keyof T] &
@@ -20,7 +20,7 @@ export type PlainMember<T> = {
 
 /**
  * A column for each of these members. By default its title is the name in words: `Seat` for `seatId`, `Last seen` for
- * `lastSeenAt`. An object has other titles by member. Times are shown in seconds, and numbers are aligned to the right.
+ * `lastSeenAt`. Pass an object to choose titles: `{ smtpResponse: 'Answer' }`. Times are shown in seconds, and numbers are aligned to the right.
  */
 export function columnsOf<T>(
   { properties = {} }: TypedSchema<T>,

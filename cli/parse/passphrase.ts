@@ -1,7 +1,7 @@
 // Reads the passphrase of a backup from a file, standard input or a hidden prompt, never from an argument.
 import type { Readable } from 'node:stream';
 import { MAX_SECRET_BYTES, readSecretFile } from '../../lib/files/secret-file.ts';
-import { readNamed } from '../connect/token-file.ts';
+import { readOptionFile } from '../connect/token-file.ts';
 import { usageError } from '../errors/failure.ts';
 import type { Streams } from '../streams.ts';
 import { canPrompt } from './confirm.ts';
@@ -33,7 +33,7 @@ export async function readPassphrase(
 async function read({ stdin }: Streams, file: string): Promise<string> {
   if (file === '-') return readStart(stdin);
   const named = { value: file, from: '--passphrase-file' };
-  return readNamed(named, () => readSecretFile(file, 'passphrase file'));
+  return readOptionFile(named, () => readSecretFile(file, 'passphrase file'));
 }
 
 /** Reads at least to the end of the first line, and not much more: a pipe may stay open. */

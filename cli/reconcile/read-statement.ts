@@ -4,7 +4,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { parse } from 'csv-parse';
 import { usageError } from '../errors/failure.ts';
 import { CellError, plain } from '../import/fields.ts';
-import { CSV_OPTIONS, type CsvRecord, csvError, delimiterOf, firstLine } from '../import/read-table.ts';
+import { CSV_OPTIONS, type CsvRecord, delimiterOf, firstLine, toUsageError } from '../import/read-table.ts';
 import { readAmount, readCurrency, readTime } from './read-cells.ts';
 import {
   LINE_KINDS,
@@ -76,7 +76,7 @@ export async function* readStatement(options: StatementOptions): AsyncGenerator<
       onRead(file.bytesRead, size);
     }
   } catch (error) {
-    throw csvError(error, path);
+    throw toUsageError(error, path);
   } finally {
     file.destroy();
   }

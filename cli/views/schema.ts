@@ -189,7 +189,7 @@ export function viewOf<T extends object, M extends object, O extends Own<T>>(
   return membersOf(schema, requireField(message, schema.title ?? ''), own);
 }
 
-/** Makes views of messages that have each member under its name. */
+/** Returns the view function of a schema whose members are all fields of the message, with the same names. */
 export function viewer<T extends object>(schema: TypedSchema<T>) {
   return <M extends object>(message: (M & Covers<T, M, object>) | undefined): T =>
     membersOf(schema, requireField(message, schema.title ?? ''));

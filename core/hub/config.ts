@@ -31,6 +31,7 @@ export type HubConfig = {
   readonly masterKey: MasterKeySource;
   /** File for the head of the audit chain. Default: in the data directory. */
   readonly auditHeadFile?: string | undefined;
+  /** Maximum number of database connections of this process. */
   readonly poolSize: number;
   /**
    * Whether it migrates the schema and creates partitions: one of several processes that start together does.

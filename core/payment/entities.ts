@@ -89,6 +89,7 @@ export const ChargeSessionSchema = defineEntity({
     /** When a callback of the paid session first named another payment; null once that is checked. */
     otherPaymentSince: p.datetime(3).nullable(),
     callbackVerifications: p.integer().default(0),
+    /** Until then callbacks trigger no verification. */
     verificationAllowedAt: p.datetime(3).nullable(),
     /** The provider's rating of the last verified payment; 0 is safe, null is unrated. */
     riskLevel: p.integer().nullable(),

@@ -15,6 +15,7 @@ export type Figures = {
 export type DatabaseMetricsOptions = {
   readonly pool: Pool;
   /** Maximum number of connections of the pool. */
+  /** Maximum number of database connections of this process. */
   readonly poolSize: number;
   readonly metrics: Metrics;
   readonly figures: readonly Figures[];

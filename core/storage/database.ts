@@ -31,6 +31,7 @@ export type Database = {
 };
 
 export type DatabaseOptions = DatabaseAddress & {
+  /** Maximum number of database connections of this process. */
   readonly poolSize: number;
   // biome-ignore lint/suspicious/noExplicitAny: the ORM's own signature for a mixed list of schemas
   readonly entities: readonly EntitySchema<any, any>[];

@@ -96,8 +96,8 @@ const REPORT_DELAY_MS = 100;
 /**
  * The first request of a window waits for the limiter. Later ones take from the points it had left, and are reported
  * to it in the background. Once half of the `points` are used, each request waits for the limiter again. A single
- * gateway therefore counts exactly; several together can exceed the limit only by what they admit within
- * `REPORT_DELAY_MS`.
+ * gateway therefore counts exactly. Several together can exceed the limit by what they admit within
+ * `REPORT_DELAY_MS`: each at most half of the `points`.
  */
 export function createLocalWindows(limiter: Limiter, points: number): Consume {
   const windows = new Map<string, Window>();
@@ -131,7 +131,7 @@ export function createLocalWindows(limiter: Limiter, points: number): Consume {
   async function report(key: string, window: Window): Promise<void> {
     window.isReportScheduled = false;
     const reported = startReport(window);
-    if (reported === 0) return; // `takeFromLimiter` has reported them
+    if (reported === 0) return; // `takeFromLimiter` has reported them, or their window has ended
     try {
       window.remaining = (await limiter.consume(key, reported)).remainingPoints;
       window.repliedAt = performance.now();
@@ -157,7 +157,8 @@ function takeLocally(window: Window, points: number): Left | undefined {
 }
 
 function startReport(window: Window): number {
-  const points = window.unreported;
+  // Points of a window that has ended must not count in the next one.
+  const points = performance.now() < window.endsAt ? window.unreported : 0;
   window.unreported = 0;
   window.reporting += points;
   return points;

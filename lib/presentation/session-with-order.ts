@@ -1,4 +1,4 @@
-// A charge session with all that the payment side has of it, and its order.
+// A charge session, its payment records and its order.
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { Order } from '../../gen/hub/order/v1/order_pb.ts';
 import type { GetOrderResponse } from '../../gen/hub/order/v1/order_service_pb.ts';

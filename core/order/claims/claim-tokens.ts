@@ -12,6 +12,7 @@ export type ClaimTokens = ReturnType<typeof createClaimTokens>;
 
 const PREFIX = 'claim_';
 const TOKEN_BYTES = 32;
+/** Tokens of one session. */
 const MAX_TOKENS = 10;
 /** How long a token is valid after the payment. */
 const VALID_AFTER_PAYMENT_MS = 7 * DAY_MS;

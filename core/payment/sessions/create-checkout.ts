@@ -15,7 +15,6 @@ import type { PaymentDependencies } from '../shared-dependencies.ts';
 import type { Providers } from '../slots/provider-connections.ts';
 import type { VerificationLease } from '../verification/lease.ts';
 import { nextCheck, type SweepSchedule } from '../verification/sweep-schedule.ts';
-import type { SessionSlot } from './find-slot.ts';
 import { readSession, type StoredSession } from './read-sessions.ts';
 
 export type CheckoutOptions = Pick<PaymentDependencies, 'pool' | 'clock' | 'metrics'> & {
@@ -32,13 +31,13 @@ export type CheckoutOptions = Pick<PaymentDependencies, 'pool' | 'clock' | 'metr
  */
 export function createCheckout(
   { pool, clock, providers, schedule, settle, metrics }: CheckoutOptions,
-  { id, slot }: { readonly id: string; readonly slot: SessionSlot },
+  id: string,
   request: Omit<CheckoutRequest, 'sessionId' | 'merchantTransactionId' | 'amount'>,
 ) {
   const sessionId = formatId('chs', id);
   return async ({ session, limitHttp, fence, markEnded }: VerificationLease): Promise<boolean> => {
     if (!lacksCheckout(session)) return true;
-    if (slot.disabled) {
+    if (session.slotDisabled) {
       throw new HubError('slot_disabled', 'the slot is disabled', { field: 'slot', sessionId });
     }
     const steps: VerificationStep[] = [];

@@ -57,7 +57,7 @@ export function createCreateFromSale(options: CreateFromSaleOptions): CreateFrom
       slot: name,
       slotId: slot.id,
       metadata: {},
-      reason: 'bought at the provider',
+      statusReason: 'bought at the provider',
       firstCheck: nextCheck(schedule, now, now),
     };
     const id = await insertSession(pool, sold, { actor: SETTLEMENT, now });

@@ -55,16 +55,12 @@ export function createCreateSession(options: CreateSessionOptions) {
     const isSigned = driverOf(slot.gateway).callback.signed !== undefined;
     const comesBack = returnUrl !== null || request.purchase !== undefined || isSigned;
     // Of concurrent calls with the same idempotency key, one creates the checkout.
-    const work = createCheckout(
-      options,
-      { id, slot },
-      {
-        orderReference: request.orderReference,
-        customer: request.customer,
-        callbackUrl: callbackUrl(base, slot.gateway, id),
-        browserUrl: comesBack ? browserUrl(base, id) : undefined,
-      },
-    );
+    const work = createCheckout(options, id, {
+      orderReference: request.orderReference,
+      customer: request.customer,
+      callbackUrl: callbackUrl(base, slot.gateway, id),
+      browserUrl: comesBack ? browserUrl(base, id) : undefined,
+    });
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const made = await leases.run(id, { work, waitMs: busyWaitMs, alreadyDone });
       if (made) return id;

@@ -67,7 +67,7 @@ export async function findOrInsertSession(
     requestHash,
     slotId: options.slot.id,
     returnUrl: options.returnUrl,
-    reason: 'no checkout yet',
+    statusReason: 'no checkout yet',
     firstCheck: options.firstCheck,
   };
   const inserted = await insertSession(options.pool, session, options);
@@ -105,8 +105,8 @@ export type NewSession = Priced &
   Pick<CreateSessionRequest, 'slot' | 'orderReference' | 'customer' | 'metadata'> & {
     /** UUID of the slot. */
     readonly slotId: string;
-    readonly reason: string;
-    /** When the sweep first verifies it. Set now: the hub may die before it does more. */
+    readonly statusReason: string;
+    /** The first check by the sweep. Set at once, in case the hub dies before the checkout exists. */
     readonly firstCheck: Date | undefined;
     readonly idempotencyKey?: string | undefined;
     readonly requestHash?: Buffer;
@@ -141,7 +141,7 @@ export function insertSession(
       values: [
         id,
         session.slotId,
-        session.reason,
+        session.statusReason,
         now,
         amount.minor,
         amount.currency,

@@ -42,6 +42,7 @@ export type StoredSession = {
    * nobody has released this one.
    */
   readonly holdsRisky: boolean;
+  readonly slotDisabled: boolean;
   /** Whether its payment grants what an offer sells. */
   readonly hasPurchase: boolean;
   /** Where the customer's browser returns to, without the session's id; null if there is no such address. */
@@ -63,7 +64,7 @@ export const SESSION_COLUMNS = `c.id, c.slot_id as "slotId", s.name as slot, s.g
   c.fencing_number as "fencingNumber",
   greatest(0, extract(epoch from c.verification_allowed_at - now()) * 1000)::float8 as "verificationInMs",
   coalesce(s.options->>'${RISKY_PAYMENTS}' = 'hold', false) and c.risk_released_at is null as "holdsRisky",
-  c.has_purchase as "hasPurchase", c.return_url as "returnUrl"`;
+  s.disabled_at is not null as "slotDisabled", c.has_purchase as "hasPurchase", c.return_url as "returnUrl"`;
 
 /** Reads a session by id (charge_session_pkey). */
 export function readSession(db: Pool | PoolClient, id: string): Promise<StoredSession | undefined> {

@@ -79,8 +79,8 @@ export type Reservation = {
 };
 
 /**
- * SQL: the ids of the rows that are due by the column `time`, the one that has been due the longest first. Of
- * each slot, as many as it has free places.
+ * SQL array: the ids of the rows that are due by the column `time`. Of each slot, as many as it has free
+ * places, the longest due first. Uses the parameters of `reserve`.
  */
 export function dueIds(table: 'charge_session' | 'refund', time: string): string {
   return `array(

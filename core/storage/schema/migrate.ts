@@ -71,21 +71,21 @@ export async function isCompatible(name: string): Promise<boolean> {
 }
 
 /**
- * Lifts the time limit of statements, which is independent of the time-outs of the server, from connections
- * that are taken from the pool until it is disposed of.
+ * Removes the time limit that this process sets for statements, until it is disposed of, from connections
+ * that are taken from the pool. The time-outs of the server still apply.
  */
 function withoutQueryTimeout(pool: Pool): Disposable {
-  const lifted = new Map<TimedClient, number>();
+  const changed = new Set<TimedClient>();
   const lift = (client: PoolClient): void => {
     const timed = client as unknown as TimedClient; // see clientClass
-    if (!lifted.has(timed)) lifted.set(timed, timed.queryTimeoutMs);
     timed.queryTimeoutMs = 0;
+    changed.add(timed);
   };
   pool.on('acquire', lift);
   return {
     [Symbol.dispose]() {
       pool.off('acquire', lift);
-      for (const [client, ms] of lifted) client.queryTimeoutMs = ms;
+      for (const client of changed) client.queryTimeoutMs = pool.options.query_timeout ?? 0;
     },
   };
 }

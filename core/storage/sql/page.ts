@@ -140,7 +140,7 @@ export function findPage<E extends { id: string }>(
   request: PageRequest,
 ): Promise<Page<E>> {
   return readPage(request, list.prefix, (after, limit) =>
-    findLater(list, after && { id: { $lt: after } }, { id: 'desc' }, limit),
+    findAfter(list, after && { id: { $lt: after } }, { id: 'desc' }, limit),
   );
 }
 
@@ -152,15 +152,15 @@ export function findSpanPage<K extends string, E extends { id: string } & Record
 ): Promise<Page<E>> {
   return readSpanPage(request, list.prefix, time, (after, limit) => {
     const later = after && {
-      // The first condition is what the index is entered by.
+      // Redundant, but lets PostgreSQL start the index scan here.
       [time]: { $lte: after.at },
       $or: [{ [time]: { $lt: after.at } }, { id: { $lt: after.id } }],
     };
-    return findLater(list, later, { [time]: 'desc', id: 'desc' }, limit);
+    return findAfter(list, later, { [time]: 'desc', id: 'desc' }, limit);
   });
 }
 
-async function findLater<E extends object>(
+async function findAfter<E extends object>(
   { em, entity, where, populate }: EntityList<E>,
   later: object | undefined,
   orderBy: object,
@@ -168,6 +168,6 @@ async function findLater<E extends object>(
 ): Promise<E[]> {
   const conditions = { $and: later ? [...where, later] : where };
   const options = { orderBy, limit, ...(populate && { populate }) };
-  // The names of the properties of any entity have no types.
+  // TypeScript cannot check the property names of a generic entity.
   return (await em.find(entity, conditions as FilterQuery<NoInfer<E>>, options as object)) as E[];
 }

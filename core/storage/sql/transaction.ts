@@ -6,8 +6,10 @@ import pg, { type ClientBase, type Pool, type PoolClient, type QueryConfig, type
 import { codeOf } from '../../../lib/caught-error.ts';
 import { isDatabaseUnavailable } from './transient-errors.ts';
 
-/** Milliseconds that a statement may take; 0 for no limit. */
-export type TimedClient = ClientBase & { queryTimeoutMs: number };
+export type TimedClient = ClientBase & {
+  /** The time limit of a statement in milliseconds; 0 for none. */
+  queryTimeoutMs: number;
+};
 
 type Done = (error: Error | null | undefined, result?: QueryResult) => void;
 
@@ -16,9 +18,9 @@ type Query = (statement: QueryConfig | pg.Submittable, values?: unknown, done?: 
 const runStatement = pg.Client.prototype.query as Query;
 
 /**
- * Replaces `query` and `query_timeout` of the driver, which assigns functions to properties. V8 allocates a
- * function in old space if the source assigns it to a property where it is written. Until the next major
- * collection, such a function keeps all objects of its statement alive. Each minor collection copies them.
+ * Replaces `query` and `query_timeout` of the driver, which stores a new function in a property for each
+ * statement. V8 allocates such functions in old space, where they keep all objects of their statement alive
+ * until a major collection.
  */
 export function runTimed(
   this: TimedClient,

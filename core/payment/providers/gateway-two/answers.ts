@@ -16,7 +16,7 @@ export type Reply = {
 
 /** The only code of success; HTTP 200 alone means nothing. */
 const DONE = '0000';
-/** Codes that never change, with their meaning. */
+/** Codes after which the outcome no longer changes. */
 export const FINAL_CODES: ReadonlyMap<string, string> = new Map([
   ['2002', 'it does not know the payment id'],
   ['2014', 'the PIN was wrong'],
@@ -24,6 +24,7 @@ export const FINAL_CODES: ReadonlyMap<string, string> = new Map([
   ['2023', 'the balance was too low'],
 ]);
 export const TRANSIENT_CODES = new Set(['2003', '2020', '2024', '503']);
+
 /** @throws ProviderUnavailable for an unreadable answer, and for HTTP statuses that request a later retry */
 export function readReply(status: number, body: string): Reply {
   if (status >= 500 || status === 408 || status === 429) {

@@ -1,5 +1,6 @@
 // A session whose checkout could not be created: the caller gets its id, the sweep checks it, and a repeated
 // call retries.
+import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
 import { ChargeStatus, SlotEnvironment } from '../../../../gen/hub/payment/v1/payment_pb.ts';
 import {
@@ -132,6 +133,27 @@ describe('a checkout that could not be created', () => {
       expect((await create(gateway, `disabled-${gateway}`)).checkoutUrl).to.not.equal('');
     });
   }
+
+  it('is not created by a call that was waiting when the slot was disabled', async () => {
+    const { gateway_one: slot } = SLOTS;
+    payments.simulator.faults.add({ kind: 'timeout_before', operation: CREATE.gateway_one });
+    const first = refusal(create('gateway_one', 'waiting'));
+    const leased =
+      "select from charge_session where idempotency_key = 'waiting' and verifying_by is not null";
+    await until(
+      async () => (await query(payments.hub.databaseUrl, leased)).length === 1,
+      'the first call has the lease',
+    );
+    const second = refusal(create('gateway_one', 'waiting'));
+    await setTimeout(100); // it has read the slot, and waits for the first call
+    await payments.admin.setSlotDisabled({ slot, disabled: true });
+    try {
+      expect(await first).to.include({ code: 'provider_unavailable' });
+      expect(await second).to.include({ code: 'slot_disabled' });
+    } finally {
+      await payments.admin.setSlotDisabled({ slot, disabled: false });
+    }
+  });
 
   it('is not created for a paid session whose first response was lost', async () => {
     // The provider creates the checkout, the response is lost, and the customer pays anyway.

@@ -13,10 +13,6 @@ export type TimedClient = ClientBase & {
 
 type Done = (error: Error | null | undefined, result?: QueryResult) => void;
 
-type Query = (statement: QueryConfig | pg.Submittable, values?: unknown, done?: Done) => unknown;
-
-const runStatement = pg.Client.prototype.query as Query;
-
 /**
  * Replaces `query` and `query_timeout` of the driver, which stores a new function in a property for each
  * statement. V8 allocates such functions in old space, where they keep all objects of their statement alive
@@ -29,7 +25,7 @@ export function runTimed(
   callback?: Done,
 ): unknown {
   if (typeof statement === 'object' && 'submit' in statement) {
-    return runStatement.call(this, statement, values, callback); // a stream of COPY
+    return runByDriver(this, statement, values, callback); // a stream of COPY
   }
   const text = typeof statement === 'string' ? { text: statement } : statement;
   const config = Array.isArray(values) ? { ...text, values } : text;
@@ -53,7 +49,11 @@ function start(client: TimedClient, config: QueryConfig, done: Done): void {
     done(error, result);
   };
   if (client.queryTimeoutMs > 0) timer = setTimeout(giveUp, client.queryTimeoutMs, client, callback);
-  runStatement.call(client, new pg.Query({ ...config, callback } as QueryConfig));
+  runByDriver(client, new pg.Query({ ...config, callback } as QueryConfig));
+}
+
+function runByDriver(client: TimedClient, ...args: unknown[]): unknown {
+  return Reflect.apply(pg.Client.prototype.query, client, args);
 }
 
 /** The connection is useless: later statements wait for the same answer. */

@@ -1,5 +1,6 @@
 // The log of a hub: JSON lines, without the row values that database errors quote.
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { isObject } from '../../lib/json-object.ts';
 import { traceFields } from '../../lib/tracing/spans.ts';
 
 export type LogOptions = {
@@ -30,7 +31,11 @@ export function createLogger(
  * contains no values and is logged in full.
  */
 function describe(error: unknown): object {
-  if (!(error instanceof Error)) return { message: String(error) };
+  if (!(error instanceof Error)) {
+    // The job queue reports copies of errors.
+    const isCopy = isObject(error) && typeof error['message'] === 'string';
+    return isCopy ? describe(Object.assign(new Error(), error)) : { message: String(error) };
+  }
   const sql = sqlFacts(error);
   if (sql === undefined) return pino.stdSerializers.err(error);
   const frames = error.stack?.split('\n').filter((line) => line.startsWith('    at ')) ?? [];

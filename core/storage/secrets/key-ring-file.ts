@@ -44,7 +44,7 @@ export function loadMasterKeyFile(path: string): MasterKey[] {
 /** Formats a key ring for `readMasterKeys`. The result is secret. */
 export function formatKeyRing(keys: readonly MasterKey[]): string {
   const about =
-    'Master keys of the hub, one per line: the first seals, all open. Without them nothing sealed ' +
+    'Master keys of the hub, one per line: the first encrypts, all decrypt. Without them no secret ' +
     'can be read.';
   return [`# ${about}`, ...keys.map(({ secret }) => secret.export().toString('base64')), ''].join('\n');
 }

@@ -13,7 +13,7 @@ describe('the steps of rotating a master key', () => {
       ?.commands.find((command) => command.name() === 'rotate');
     rotate?.configureOutput({ writeOut: (text) => help.push(text) }).outputHelp();
     for (const text of [help.join(''), readPage('docs/how-to/rotate-the-master-key.md')]) {
-      expect(text.replace(/\s+/g, ' ')).to.match(/second line.+first line.+masterkey rotate.+old line/);
+      expect(text.replace(/\s+/g, ' ')).to.match(/last one.+first one.+masterkey rotate.+old key/);
     }
   });
 });

@@ -1,8 +1,6 @@
 // Creates, reads and updates customers.
-import type { ClientBase } from 'pg';
 import type { Actor } from '../access/caller.ts';
 import { changedMembers, recordChangeNow } from '../audit/record.ts';
-import { HubError } from '../errors.ts';
 import { recordEvent } from '../event/outbox.ts';
 import { runOnce, storeRequest } from '../idempotency/once.ts';
 import { formatId, newUuid } from '../ids.ts';
@@ -13,6 +11,7 @@ import { type Customer, CustomerSchema } from './entities.ts';
 import { factsOf, insertCustomer } from './insert-customer.ts';
 import { lockCustomer, type PersonalData, requireNotErased } from './lock-customer.ts';
 import { newDataKey, openDataKey } from './personal-data.ts';
+import { linkRequest, requireFreeReference, writeCustomer } from './write-customer.ts';
 
 export type CustomersOptions = Pick<ModuleDependencies, 'db' | 'sealer' | 'clock'>;
 
@@ -71,14 +70,7 @@ export function createCustomers({ db, sealer, clock }: CustomersOptions) {
         const key = sealedDataKey ? openDataKey(sealer, id, sealedDataKey) : newDataKey(sealer, id);
         if (after.externalRef !== before.externalRef)
           await requireFreeReference(client, after.externalRef, id);
-        await client.query({
-          name: 'update_customer',
-          // customer_pkey
-          text: `update customer set name = $2, email = $3, external_ref = $4, metadata = $5,
-                 sealed_data_key = $6
-                 where id = $1`,
-          values: [id, after.name, after.email, after.externalRef, after.metadata, key.sealedKey],
-        });
+        await writeCustomer(client, id, after, key.sealedKey);
         const now = clock();
         await recordEvent(client, now, { type: 'customer.updated', objectId: id });
         await recordChangeNow(client, actor, now, {
@@ -91,44 +83,6 @@ export function createCustomers({ db, sealer, clock }: CustomersOptions) {
       return get(customerId);
     },
   };
-}
-
-/**
- * Checks under a lock that no other customer has the reference. It does not rely on the unique index, because
- * PostgreSQL would write the refused value to its log.
- */
-async function requireFreeReference(
-  client: ClientBase,
-  externalRef: string | null,
-  id: string,
-): Promise<void> {
-  if (externalRef === null) return;
-  await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
-    `customer reference ${externalRef}`,
-  ]);
-  const { rowCount } = await client.query({
-    name: 'customer_by_external_ref',
-    // customer_external_ref_key
-    text: 'select from customer where external_ref = $1 and id <> $2',
-    values: [externalRef, id],
-  });
-  if (rowCount === 0) return;
-  const message = 'another customer has this external reference; use that customer, or another reference';
-  throw new HubError('external_ref_taken', message, { field: 'externalRef' });
-}
-
-/** Sets the customer of a stored request. The foreign key requires that the customer exists. */
-async function linkRequest(
-  client: ClientBase,
-  { scope, key }: { readonly scope: string; readonly key: string },
-  id: string,
-): Promise<void> {
-  await client.query({
-    name: 'link_request_to_customer',
-    // idempotent_request_pkey
-    text: 'update idempotent_request set customer_id = $3 where scope = $1 and key = $2',
-    values: [scope, key, id],
-  });
 }
 
 /**

@@ -2,17 +2,14 @@
 import type { EntityManager, FilterQuery } from '@mikro-orm/postgresql';
 import type { ListMailsRequest } from '../../gen/hub/mail/v1/mail_service_pb.ts';
 import type { Actor } from '../access/caller.ts';
-import { recordChangeNow } from '../audit/record.ts';
-import { HubError, unknownId } from '../errors.ts';
+import { HubError } from '../errors.ts';
 import { findApp } from '../license/admin/find-app.ts';
 import type { ModuleDependencies } from '../module-dependencies.ts';
 import { findOrder } from '../order/orders/read-orders.ts';
-import { dateOf, epochMs } from '../storage/sql/epoch.ts';
 import { findById } from '../storage/sql/find-by-id.ts';
 import { findPage, type Page, type PageRequest } from '../storage/sql/page.ts';
-import { inTransaction } from '../storage/sql/transaction.ts';
 import { type Mail, MailSchema, type MailStateName } from './entities.ts';
-import { newMessageId } from './queue/queue-mails.ts';
+import { requeueMail } from './requeue-mail.ts';
 
 export type MailFilter = Pick<ListMailsRequest, 'app' | 'order'> & {
   readonly state: MailStateName | undefined;
@@ -22,13 +19,6 @@ export type MailsOptions = Pick<ModuleDependencies, 'db' | 'clock'> & {
   /** The domain of new Message-IDs; undefined if the hub sends no mail. */
   readonly domain: string | undefined;
   readonly onDue: () => void;
-};
-
-type LockedMail = {
-  readonly state: MailStateName;
-  readonly attempts: number;
-  readonly nextAttemptMs: number | null;
-  readonly erased: boolean;
 };
 
 export type Mails = ReturnType<typeof createMails>;
@@ -53,43 +43,7 @@ export function createMails({ db, clock, domain, onDue }: MailsOptions) {
     async resend(mailId: string, actor: Actor): Promise<Mail> {
       if (domain === undefined) throw mailNotConfigured();
       const { id } = await findMail(db.em(), mailId);
-      await inTransaction(db.pool, async (client) => {
-        const { rows } = await client.query<LockedMail>({
-          name: 'lock_mail',
-          // mail_pkey, sales_order_pkey, customer_pkey
-          text: `select m.state, m.attempts, ${epochMs('m.next_attempt_at')} as "nextAttemptMs",
-                        u.erased_at is not null as erased
-                 from mail m join sales_order o on o.id = m.order_id join customer u on u.id = o.customer_id
-                 where m.id = $1 for update of m`,
-          values: [id],
-        });
-        const [before] = rows;
-        if (before === undefined) throw unknownId('mal');
-        if (before.erased) {
-          const message = 'the customer of this mail has been erased';
-          throw new HubError('customer_erased', message, { field: 'mailId' });
-        }
-        const now = clock();
-        await client.query({
-          name: 'resend_mail',
-          // mail_pkey. Mail programs drop a second mail with the Message-ID of one that they have.
-          text: `update mail set state = 'queued', attempts = 0, next_attempt_at = $2, problem = '',
-                 smtp_response = '',
-                   sent_at = null, message_id = case when state = 'queued' then message_id else $3 end
-                 where id = $1`,
-          values: [id, now, newMessageId(domain)],
-        });
-        await recordChangeNow(client, actor, now, {
-          action: 'mail.resend',
-          subject: mailId,
-          before: {
-            state: before.state,
-            attempts: before.attempts,
-            nextAttemptAt: dateOf(before.nextAttemptMs)?.toISOString() ?? null,
-          },
-          after: { state: 'queued', attempts: 0, nextAttemptAt: now.toISOString() },
-        });
-      });
+      await requeueMail(db.pool, { id, mailId, actor, now: clock(), domain });
       onDue();
       return findMail(db.em(), mailId);
     },

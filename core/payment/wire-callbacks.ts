@@ -13,9 +13,9 @@ import { createFinishOtherCheckout } from './duplicates/finish-other-checkout.ts
 import { type PaymentContext, sweepSchedule } from './module-options.ts';
 import { createCreateFromSale } from './sessions/create-from-sale.ts';
 import type { wireRefunds } from './wire-refunds.ts';
-import type { Verification } from './wire-verification.ts';
+import type { VerificationParts } from './wire-verification.ts';
 
-type Parts = Verification & Pick<ReturnType<typeof wireRefunds>, 'refundCallbacks'>;
+type Parts = VerificationParts & Pick<ReturnType<typeof wireRefunds>, 'refundCallbacks'>;
 
 /** More would only wait for each other, for connections and for the provider. */
 const MAX_INLINE = 256;

@@ -10,14 +10,14 @@ import { startRefundSweep } from './refunds/sweep-refunds.ts';
 import { createSyncRefunds } from './refunds/sync-refunds.ts';
 import { createProviderConcurrency } from './slots/provider-connections.ts';
 import { sweepInterval } from './wire-sweep.ts';
-import type { Verification } from './wire-verification.ts';
+import type { VerificationParts } from './wire-verification.ts';
 
 /** Concurrent calls about refunds of one slot, in addition to its verifications. */
 const MAX_CONCURRENCY = 4;
 /** The share of the sweep; the rest is for requests and rechecks. */
 const SWEEP_CONCURRENCY = 2;
 
-export function wireRefunds(context: PaymentContext, verification: Verification) {
+export function wireRefunds(context: PaymentContext, verification: VerificationParts) {
   const { shared, db, clock, tasks, config, sales, leaseMs, undo } = context;
   const refundCallbacks = createRefundCallbacks(shared);
   const syncRefunds = createSyncRefunds({

@@ -14,9 +14,9 @@ import type { ShowSessions } from './sessions/session-messages.ts';
 import type { wireCallbacks } from './wire-callbacks.ts';
 import type { wireRefunds } from './wire-refunds.ts';
 import type { wireSweep } from './wire-sweep.ts';
-import type { Verification } from './wire-verification.ts';
+import type { VerificationParts } from './wire-verification.ts';
 
-type Parts = Verification &
+type Parts = VerificationParts &
   Awaited<ReturnType<typeof wireCallbacks>> &
   ReturnType<typeof wireSweep> &
   Pick<ReturnType<typeof wireRefunds>, 'syncRefunds'> & { readonly showSessions: ShowSessions };

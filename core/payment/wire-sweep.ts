@@ -5,9 +5,9 @@ import { createFindDuplicates } from './duplicates/find-and-store-duplicates.ts'
 import { createSweepDuplicates } from './duplicates/sweep-duplicates.ts';
 import { type PaymentConfig, type PaymentContext, sweepSchedule } from './module-options.ts';
 import { startSweep } from './verification/sweep-sessions.ts';
-import type { Verification } from './wire-verification.ts';
+import type { VerificationParts } from './wire-verification.ts';
 
-export function wireSweep(context: PaymentContext, verification: Verification) {
+export function wireSweep(context: PaymentContext, verification: VerificationParts) {
   const { shared, tasks, config, leaseMs, undo } = context;
   const findDuplicates = createFindDuplicates({ ...shared, ...verification });
   const schedule = sweepSchedule(config);

@@ -14,7 +14,7 @@ import {
 import { createVerificationLeases, type VerificationLeases } from './verification/lease.ts';
 import { createVerifySession } from './verification/verify.ts';
 
-export type Verification = ReturnType<typeof wireVerification>;
+export type VerificationParts = ReturnType<typeof wireVerification>;
 
 export function wireVerification(context: PaymentContext) {
   const { shared, sealer, address, ending, leaseMs, config, sales, undo } = context;

@@ -1,6 +1,6 @@
 // The metrics of the database: the pool, whether it responds, and those that modules read from their tables.
 import type { Pool, PoolClient } from 'pg';
-import type { GaugeSpec, Metrics, Reading } from '../../lib/metrics/metrics.ts';
+import type { GaugeReading, GaugeSpec, Metrics } from '../../lib/metrics/metrics.ts';
 import { unlessAborted, withDeadline } from '../../lib/net/deadline.ts';
 import { shareRead } from '../../lib/net/share-read.ts';
 import { inTransaction } from './sql/transaction.ts';
@@ -9,7 +9,7 @@ import { inTransaction } from './sql/transaction.ts';
 export type Figures = {
   readonly specs: readonly GaugeSpec[];
   /** Returns the values by the names of the specs. */
-  read(client: PoolClient): Promise<Readonly<Record<string, Reading>>>;
+  read(client: PoolClient): Promise<Readonly<Record<string, GaugeReading>>>;
 };
 
 export type DatabaseMetricsOptions = {

@@ -19,7 +19,7 @@ export type GaugeSpec = MetricSpec & {
 };
 
 /** A value without labels, or one for each set of labels; undefined exposes no sample. */
-export type Reading = number | undefined | readonly Sample[];
+export type GaugeReading = number | undefined | readonly Sample[];
 
 export type Metrics = {
   /** Returns the existing counter of that name if there is one: core and gateway share some. */
@@ -28,14 +28,17 @@ export type Metrics = {
     spec: MetricSpec<L> & { readonly buckets: readonly number[] },
   ): Histogram<L>;
   /** A gauge that calls `read` at each collection. */
-  gauge(spec: GaugeSpec, read: () => Reading | Promise<Reading>): void;
+  gauge(spec: GaugeSpec, read: () => GaugeReading | Promise<GaugeReading>): void;
   /** A counter kept elsewhere, whose value `read` returns at each collection. */
   observedCounter(spec: MetricSpec, read: () => number): void;
   /**
    * Gauges that every process would read alike, such as table sizes: one of several processes reads them for all.
    * `read` returns the readings by metric name.
    */
-  commonGauges(specs: readonly GaugeSpec[], read: () => Promise<Readonly<Record<string, Reading>>>): void;
+  commonGauges(
+    specs: readonly GaugeSpec[],
+    read: () => Promise<Readonly<Record<string, GaugeReading>>>,
+  ): void;
   /** The metrics of this process, without the common gauges. */
   collectOwn(): Promise<Family[]>;
   collectCommon(): Promise<Family[]>;
@@ -93,7 +96,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-function setReading(gauge: Gauge, reading: Reading): void {
+function setReading(gauge: Gauge, reading: GaugeReading): void {
   gauge.reset();
   if (typeof reading === 'number') gauge.set(reading);
   else if (reading === undefined)

@@ -1,13 +1,10 @@
 // Lists and replays deliveries, and tests endpoints.
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Pool } from 'pg';
 import type { Actor } from '../../access/caller.ts';
-import { recordChangeNow } from '../../audit/record.ts';
 import { HubError } from '../../errors.ts';
-import { newUuid, type Uuid } from '../../ids.ts';
+import { newUuid } from '../../ids.ts';
 import type { ModuleDependencies } from '../../module-dependencies.ts';
-import { MAX_WALK, type Page, type PageRequest, readWalkedPage } from '../../storage/sql/page.ts';
-import { inTransaction } from '../../storage/sql/transaction.ts';
+import { type Page, type PageRequest, readWalkedPage } from '../../storage/sql/page.ts';
 import { findEndpoint } from '../endpoint/endpoint-admin.ts';
 import type { EndpointSecrets } from '../endpoint/endpoint-secrets.ts';
 import {
@@ -20,6 +17,7 @@ import {
 import type { Events } from '../stream/events.ts';
 import { sendSigned } from './attempt-delivery.ts';
 import { formatPayload, webhookId } from './payload.ts';
+import { endOfWalk, replayDelivery } from './replay-and-walk.ts';
 import type { SendResult, WebhookSender } from './send-webhook.ts';
 
 export type DeliveriesOptions = Pick<ModuleDependencies, 'db' | 'clock'> & {
@@ -82,24 +80,7 @@ export function createDeliveries(options: DeliveriesOptions) {
         const message = 'this endpoint is disabled: enable it before the replay';
         throw new HubError('endpoint_disabled', message, { field: 'endpointId' });
       }
-      await inTransaction(db.pool, async (client) => {
-        const now = clock();
-        await client.query({
-          name: 'replay_delivery',
-          // event_delivery_pkey
-          text: `insert into event_delivery (event_id, endpoint_id, state, next_attempt_at)
-                 values ($1, $2, 'pending', $3)
-                 on conflict (event_id, endpoint_id) do update
-                 set state = 'pending', attempts = 0, next_attempt_at = $3`,
-          values: [id, endpoint.id, now],
-        });
-        await recordChangeNow(client, actor, now, {
-          action: 'event.replay',
-          subject: eventId,
-          before: null,
-          after: { endpointId },
-        });
-      });
+      await replayDelivery(db.pool, { id, eventId, endpoint, endpointId, actor, now: clock() });
       const delivery = await db.em().findOneOrFail(DeliverySchema, { eventId: id, endpoint });
       onDue();
       return { ...delivery, type };
@@ -125,18 +106,6 @@ export type TestedDelivery = {
   readonly durationMs: number;
   readonly result: SendResult;
 };
-
-/** The last of the `MAX_WALK` events after a position that have a delivery; undefined if there are fewer. */
-async function endOfWalk(pool: Pool, endpointId: string, after: Uuid | undefined): Promise<Uuid | undefined> {
-  const { rows } = await pool.query<{ id: Uuid }>({
-    name: 'end_of_delivery_walk',
-    // event_delivery_endpoint_idx
-    text: `select event_id as id from event_delivery where endpoint_id = $1 and event_id < $2
-           order by event_id desc offset ${MAX_WALK - 1} limit 1`,
-    values: [endpointId, after ?? 'ffffffff-ffff-ffff-ffff-ffffffffffff'],
-  });
-  return rows[0]?.id;
-}
 
 async function typesOfEvents(
   em: EntityManager,

@@ -2,11 +2,10 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
 import { type App, type SigningKey, SigningKeySchema } from '../entities.ts';
+import { listKeyIds, MAX_LISTED_KEYS } from './list-key-ids.ts';
 
 export type AppWithKeys = { readonly app: App; readonly signingKeys: readonly SigningKey[] };
 
-/** Per app, newest first. */
-const MAX_LISTED_KEYS = 100;
 const NEWEST_FIRST = { orderBy: { id: 'desc' } } as const;
 
 /** The app with its published keys and its newest withdrawn ones, newest first. Uses signing_key_app_idx. */
@@ -30,21 +29,4 @@ export async function readAppsWithKeys(
   const keyIds = await listKeyIds(pool, appIds);
   const keys = await em.find(SigningKeySchema, { id: { $in: keyIds } }, NEWEST_FIRST);
   return apps.map((app) => ({ app, signingKeys: keys.filter((key) => key.app.id === app.id) }));
-}
-
-/**
- * The ids of the keys to list for each app; published keys come before withdrawn ones. In SQL, because the
- * ORM cannot limit the rows per app in one query.
- */
-async function listKeyIds(pool: Pool, appIds: readonly string[]): Promise<string[]> {
-  const { rows } = await pool.query<{ id: string }>({
-    name: 'list_key_ids',
-    // signing_key_app_idx, once per app
-    text: `select k.id from unnest($1::uuid[]) as t (app_id) cross join lateral (
-             select id from signing_key where app_id = t.app_id
-             order by withdrawn_at is not null, id desc limit ${MAX_LISTED_KEYS}
-           ) as k`,
-    values: [appIds],
-  });
-  return rows.map(({ id }) => id);
 }

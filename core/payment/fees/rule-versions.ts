@@ -1,5 +1,4 @@
 // Administers the versions of fee rules: open-ended ones that replace each other, and temporary ones.
-import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor } from '../../access/caller.ts';
 import { recordChange } from '../../audit/record.ts';
 import { HubError } from '../../errors.ts';
@@ -9,6 +8,7 @@ import { type FeeRule, FeeRuleSchema } from '../entities.ts';
 import type { AdminDependencies } from '../shared-dependencies.ts';
 import { findSlot } from '../slots/slot-admin.ts';
 import { checkTerms, type FeeTerms, feeRuleInvalid } from './check-fee-terms.ts';
+import { lockRules } from './lock-rules.ts';
 import { type FeeRuleFacts, type FeeRuleStateName, matchRules, stateOf, typicalOf } from './rules.ts';
 
 /** The period of a version. Default: from now on, without end. */
@@ -158,11 +158,6 @@ function inOrder(one: FeeRule, other: FeeRule): number {
 }
 /** Sorts a missing value last. */
 const LAST = '\uffff';
-
-/** Serializes changes, so that two operators cannot both add version n + 1. Readers do not wait. */
-async function lockRules(em: EntityManager): Promise<void> {
-  await em.execute('lock table fee_rule in share row exclusive mode');
-}
 
 /** @throws HubError `fee_rule_locked` if a rule that slots may not override applies to the payment */
 function refuseLocked(ofName: readonly FeeRule[], payment: ReturnType<typeof typicalOf>): void {

@@ -1,0 +1,57 @@
+// The statements that replay a delivery and that limit the walk through a list of deliveries.
+import type { Pool } from 'pg';
+import type { Actor } from '../../access/caller.ts';
+import { recordChangeNow } from '../../audit/record.ts';
+import type { Uuid } from '../../ids.ts';
+import { MAX_WALK } from '../../storage/sql/page.ts';
+import { inTransaction } from '../../storage/sql/transaction.ts';
+
+export type Replay = {
+  /** UUID of the event. */
+  readonly id: string;
+  readonly eventId: string;
+  readonly endpoint: { readonly id: string };
+  readonly endpointId: string;
+  readonly actor: Actor;
+  readonly now: Date;
+};
+
+/** Makes a delivery due again, or creates it. */
+export async function replayDelivery(
+  pool: Pool,
+  { id, eventId, endpoint, endpointId, actor, now }: Replay,
+): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    await client.query({
+      name: 'replay_delivery',
+      // event_delivery_pkey
+      text: `insert into event_delivery (event_id, endpoint_id, state, next_attempt_at)
+             values ($1, $2, 'pending', $3)
+             on conflict (event_id, endpoint_id) do update
+             set state = 'pending', attempts = 0, next_attempt_at = $3`,
+      values: [id, endpoint.id, now],
+    });
+    await recordChangeNow(client, actor, now, {
+      action: 'event.replay',
+      subject: eventId,
+      before: null,
+      after: { endpointId },
+    });
+  });
+}
+
+/** The last of the `MAX_WALK` events after a position that have a delivery; undefined if there are fewer. */
+export async function endOfWalk(
+  pool: Pool,
+  endpointId: string,
+  after: Uuid | undefined,
+): Promise<Uuid | undefined> {
+  const { rows } = await pool.query<{ id: Uuid }>({
+    name: 'end_of_delivery_walk',
+    // event_delivery_endpoint_idx
+    text: `select event_id as id from event_delivery where endpoint_id = $1 and event_id < $2
+           order by event_id desc offset ${MAX_WALK - 1} limit 1`,
+    values: [endpointId, after ?? 'ffffffff-ffff-ffff-ffff-ffffffffffff'],
+  });
+  return rows[0]?.id;
+}

@@ -43,7 +43,7 @@ export function createMails({ db, clock, domain, onDue }: MailsOptions) {
     async resend(mailId: string, actor: Actor): Promise<Mail> {
       if (domain === undefined) throw mailNotConfigured();
       const { id } = await findMail(db.em(), mailId);
-      await requeueMail(db.pool, { id, mailId, actor, now: clock(), domain });
+      await requeueMail(db.pool, { id, actor, clock, domain });
       onDue();
       return findMail(db.em(), mailId);
     },

@@ -2,7 +2,9 @@
 import type { Pool } from 'pg';
 import type { Actor } from '../access/caller.ts';
 import { recordChangeNow } from '../audit/record.ts';
+import type { Clock } from '../clock.ts';
 import { HubError, unknownId } from '../errors.ts';
+import { formatId } from '../ids.ts';
 import { dateOf, epochMs } from '../storage/sql/epoch.ts';
 import { inTransaction } from '../storage/sql/transaction.ts';
 import type { MailStateName } from './entities.ts';
@@ -18,15 +20,14 @@ type LockedMail = {
 export type Requeue = {
   /** UUID. */
   readonly id: string;
-  readonly mailId: string;
   readonly actor: Actor;
-  readonly now: Date;
+  readonly clock: Clock;
   /** The domain of a new Message-ID. */
   readonly domain: string;
 };
 
 /** @throws HubError `mail_unknown`, `customer_erased` */
-export async function requeueMail(pool: Pool, { id, mailId, actor, now, domain }: Requeue): Promise<void> {
+export async function requeueMail(pool: Pool, { id, actor, clock, domain }: Requeue): Promise<void> {
   await inTransaction(pool, async (client) => {
     const { rows } = await client.query<LockedMail>({
       name: 'lock_mail',
@@ -43,6 +44,7 @@ export async function requeueMail(pool: Pool, { id, mailId, actor, now, domain }
       const message = 'the customer of this mail has been erased';
       throw new HubError('customer_erased', message, { field: 'mailId' });
     }
+    const now = clock();
     await client.query({
       name: 'resend_mail',
       // mail_pkey. Mail programs drop a second mail with the Message-ID of one that they have.
@@ -54,7 +56,7 @@ export async function requeueMail(pool: Pool, { id, mailId, actor, now, domain }
     });
     await recordChangeNow(client, actor, now, {
       action: 'mail.resend',
-      subject: mailId,
+      subject: formatId('mal', id),
       before: {
         state: before.state,
         attempts: before.attempts,

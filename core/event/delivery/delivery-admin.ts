@@ -80,7 +80,7 @@ export function createDeliveries(options: DeliveriesOptions) {
         const message = 'this endpoint is disabled: enable it before the replay';
         throw new HubError('endpoint_disabled', message, { field: 'endpointId' });
       }
-      await replayDelivery(db.pool, { id, eventId, endpoint, endpointId, actor, now: clock() });
+      await replayDelivery(db.pool, { eventId: id, endpointId: endpoint.id, actor, clock });
       const delivery = await db.em().findOneOrFail(DeliverySchema, { eventId: id, endpoint });
       onDue();
       return { ...delivery, type };

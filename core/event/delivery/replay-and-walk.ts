@@ -2,26 +2,27 @@
 import type { Pool } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
-import type { Uuid } from '../../ids.ts';
+import type { Clock } from '../../clock.ts';
+import { formatId, type Uuid } from '../../ids.ts';
 import { MAX_WALK } from '../../storage/sql/page.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 
 export type Replay = {
-  /** UUID of the event. */
-  readonly id: string;
+  /** UUID. */
   readonly eventId: string;
-  readonly endpoint: { readonly id: string };
+  /** UUID. */
   readonly endpointId: string;
   readonly actor: Actor;
-  readonly now: Date;
+  readonly clock: Clock;
 };
 
 /** Makes a delivery due again, or creates it. */
 export async function replayDelivery(
   pool: Pool,
-  { id, eventId, endpoint, endpointId, actor, now }: Replay,
+  { eventId, endpointId, actor, clock }: Replay,
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
+    const now = clock();
     await client.query({
       name: 'replay_delivery',
       // event_delivery_pkey
@@ -29,13 +30,13 @@ export async function replayDelivery(
              values ($1, $2, 'pending', $3)
              on conflict (event_id, endpoint_id) do update
              set state = 'pending', attempts = 0, next_attempt_at = $3`,
-      values: [id, endpoint.id, now],
+      values: [eventId, endpointId, now],
     });
     await recordChangeNow(client, actor, now, {
       action: 'event.replay',
-      subject: eventId,
+      subject: formatId('evt', eventId),
       before: null,
-      after: { endpointId },
+      after: { endpointId: formatId('whe', endpointId) },
     });
   });
 }

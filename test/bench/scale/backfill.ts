@@ -11,8 +11,10 @@ export type Backfill = {
   readonly longestUpdateMs: number;
 };
 
-/** Licenses in one transaction. A client that updates one of them waits for its end. */
-const BATCH = 2_000;
+/** The first batch. Each one is half as large as the last if that took too long, and grows by a tenth if not. */
+const FIRST_BATCH = 500;
+/** A client that updates one of the licenses of a batch waits for its end. */
+const LONGEST_MS = 250;
 /** Before each update of the other client. */
 const PAUSE_MS = 5;
 /** The batches begin after it. */
@@ -39,15 +41,18 @@ async function backfill(client: pg.Client): Promise<number> {
   await client.query(`set lock_timeout = '1s'`);
   await client.query('alter table license add column backfilled text');
   let longestMs = 0;
+  let size = FIRST_BATCH;
   for (let after = LOWEST_ID, last: string | undefined; ; after = last) {
     const begun = performance.now();
-    last = await lastOfBatch(client, after);
+    last = await lastOfBatch(client, after, size);
     await client.query({
       name: 'backfill',
       text: `update license set backfilled = key_hint where id > $1 and ($2::uuid is null or id <= $2)`,
       values: [after, last],
     });
-    longestMs = Math.max(longestMs, performance.now() - begun);
+    const ms = performance.now() - begun;
+    longestMs = Math.max(longestMs, ms);
+    size = ms > LONGEST_MS ? Math.ceil(size / 2) : Math.ceil(size * 1.1);
     if (last === undefined) break;
   }
   // Ends a running autovacuum, which would hold up the next statement, and with it all later ones, for a second.
@@ -69,11 +74,11 @@ async function backfill(client: pg.Client): Promise<number> {
 }
 
 /** Undefined for the last batch. */
-async function lastOfBatch(client: pg.Client, after: string): Promise<string | undefined> {
+async function lastOfBatch(client: pg.Client, after: string, size: number): Promise<string | undefined> {
   const { rows } = await client.query<{ id: string }>({
     name: 'last_of_batch',
-    text: `select id from license where id > $1 order by id offset ${BATCH - 1} limit 1`,
-    values: [after],
+    text: `select id from license where id > $1 order by id offset $2::int - 1 limit 1`,
+    values: [after, size],
   });
   return rows[0]?.id;
 }

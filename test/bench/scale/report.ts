@@ -45,7 +45,7 @@ function figuresOf({ at, machine, databases }: ScaleResults): string {
       row('…of that, tables locked for others, ms', ({ prune }) => prune.lockedMs.toFixed(0)),
       row('…with so many partitions and MB', ({ prune }) => `${prune.partitions}, ${megabytes(prune.bytes)}`),
       row('new column in every license, s', ({ backfill }) => (backfill.ms / 1000).toFixed(0)),
-      row('…longest batch of 2,000 licenses, ms', ({ backfill }) => backfill.longestBatchMs.toFixed(0)),
+      row('…longest batch, ms', ({ backfill }) => backfill.longestBatchMs.toFixed(0)),
       row('…longest update of a license by others, ms', ({ backfill }) =>
         backfill.longestUpdateMs.toFixed(0),
       ),

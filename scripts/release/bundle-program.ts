@@ -14,30 +14,33 @@ const STUB_OF_SCHEDULES = './scripts/release/stub-pg-boss-schedules.ts';
 const REQUIRE =
   "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);";
 
+/** The namespace of a module that exists in the bundle only. */
+const REQUIRED = 'required';
+
 /**
- * Loads the HTTP modules of Node.js by `require`. An `import` reads all their exports, also `WebSocket`, which
- * loads a second HTTP client: 2 MB of memory.
+ * Loads the HTTP module of Node.js by `require`. An `import` reads all its exports, also `WebSocket`, which loads
+ * a second HTTP client: 2 MB of memory.
  */
 const HTTP_BY_REQUIRE: Plugin = {
   name: 'http-by-require',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^(node:)?http$/ }, ({ kind }) =>
-      kind === 'import-statement' ? { path: 'node:http', namespace: 'required' } : undefined,
+      kind === 'import-statement' ? { path: 'node:http', namespace: REQUIRED } : undefined,
     );
-    onLoad({ filter: /./, namespace: 'required' }, ({ path }) => ({
+    onLoad({ filter: /./, namespace: REQUIRED }, ({ path }) => ({
       contents: `module.exports = require('${path}')`,
     }));
   },
 };
 
-/** Writes a package that can run, without its documents and its console. Returns the paths of the bundled files. */
+/** Writes the program into a folder, without documentation and console. Returns the paths of the bundled files. */
 export async function writeProgram(folder: string): Promise<string[]> {
   const { inputs } = await bundle(join(folder, 'dist'));
   for (const path of ASSETS) {
     const filter = (file: string): boolean => !file.endsWith('.ts');
     await cp(join(ROOT, path), join(folder, path), { recursive: true, filter });
   }
-  return Object.keys(inputs);
+  return Object.keys(inputs).filter((path) => !path.startsWith(`${REQUIRED}:`));
 }
 
 /** Writes `cli/main.js`, and chunks that it loads on demand. */

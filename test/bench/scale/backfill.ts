@@ -13,12 +13,16 @@ export type Backfill = {
 
 /** The first batch. Each one is half as large as the last if that took too long, and grows by a tenth if not. */
 const FIRST_BATCH = 500;
-/** Of a batch. A client that updates one of its licenses waits for its end. */
-const LONGEST_MS = 250;
+/** A longer batch halves the next one. A client that updates one of its licenses waits until it commits. */
+const TARGET_BATCH_MS = 250;
 /** PostgreSQL cancels a batch that takes longer, for example because the disk stalls. */
 const TIMEOUT_MS = 800;
-/** SQLSTATE query_canceled. */
-const CANCELED = '57014';
+/** The batch waits no longer for a row that another transaction has locked. */
+const LOCK_TIMEOUT_MS = 200;
+/** SQLSTATE query_canceled, by the timeout, and lock_not_available. */
+const RETRIED = ['57014', '55P03'];
+/** In a row. The batch is down to one license by then. */
+const MAX_FAILURES = 50;
 /** Before each update of the other client. */
 const PAUSE_MS = 5;
 /** The batches begin after it. */
@@ -45,20 +49,25 @@ async function backfill(client: pg.Client): Promise<number> {
   await client.query(`set lock_timeout = '1s'`);
   await client.query('alter table license add column backfilled text');
   const longestMs = await fillRows(client);
-  // Ends a running autovacuum, which would hold up the next statement, and with it all later ones, for a second.
-  // Waits without holding up others.
+  // A running autovacuum would block the next statement, and all later ones, for a second. Changing this setting
+  // cancels it without blocking others.
   await client.query('set lock_timeout = 0');
   await client.query('alter table license set (autovacuum_enabled = off)');
   await client.query(`set lock_timeout = '1s'`);
-  await client.query(
-    `alter table license add constraint license_backfilled_present check (backfilled is not null) not valid`,
-  );
-  // Reads the table without blocking writes.
-  await client.query('alter table license validate constraint license_backfilled_present');
-  // Reads no row, because the constraint proves it.
-  await client.query('alter table license alter column backfilled set not null');
-  await client.query('alter table license drop constraint license_backfilled_present');
-  await client.query('alter table license reset (autovacuum_enabled)');
+  try {
+    await client.query(
+      `alter table license add constraint license_backfilled_present check (backfilled is not null) not valid`,
+    );
+    // Reads the table without blocking writes.
+    await client.query('alter table license validate constraint license_backfilled_present');
+    // Reads no row, because the constraint proves it.
+    await client.query('alter table license alter column backfilled set not null');
+    await client.query('alter table license drop constraint license_backfilled_present');
+  } finally {
+    await client.query('alter table license reset (autovacuum_enabled)');
+  }
+  // Waits for all transactions that began before it.
+  await client.query('set lock_timeout = 0');
   await client.query('create index concurrently license_backfilled_idx on license (backfilled, id)');
   return longestMs;
 }
@@ -66,6 +75,8 @@ async function backfill(client: pg.Client): Promise<number> {
 /** Fills the column of all rows, and returns the duration of the longest batch. */
 async function fillRows(client: pg.Client): Promise<number> {
   await client.query(`set statement_timeout = ${TIMEOUT_MS}`);
+  await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`);
+  let failures = 0;
   let longestMs = 0;
   let size = FIRST_BATCH;
   for (let after: string | undefined = LOWEST_ID; after !== undefined; ) {
@@ -73,14 +84,22 @@ async function fillRows(client: pg.Client): Promise<number> {
     const batch = await fillBatch(client, after, size);
     const ms = performance.now() - begun;
     longestMs = Math.max(longestMs, ms);
-    size = Math.ceil(ms > LONGEST_MS ? size / 2 : size * 1.1);
-    if (batch !== 'canceled') after = batch.last;
+    size = Math.ceil(ms > TARGET_BATCH_MS ? size / 2 : size * 1.1);
+    if (batch !== 'canceled') {
+      after = batch.last;
+      failures = 0;
+    } else if (++failures === MAX_FAILURES) {
+      throw new Error(`no batch after license ${after} succeeds: another transaction locks one of its rows`);
+    } else {
+      await pause(LOCK_TIMEOUT_MS);
+    }
   }
   await client.query('set statement_timeout = 0');
+  await client.query(`set lock_timeout = '1s'`);
   return longestMs;
 }
 
-/** `canceled`: it took too long and changed nothing. `last` is undefined for the last batch. */
+/** `canceled`: it took or waited too long, and changed nothing. `last` is undefined for the last batch. */
 async function fillBatch(
   client: pg.Client,
   after: string,
@@ -95,7 +114,7 @@ async function fillBatch(
     });
     return { last };
   } catch (error) {
-    if ((error as { code?: unknown }).code === CANCELED) return 'canceled';
+    if (RETRIED.includes((error as { code?: string }).code ?? '')) return 'canceled';
     throw error;
   }
 }

@@ -28,7 +28,7 @@ export type Figures = {
 };
 
 const CONNECTIONS = 32;
-/** Each request is for another license. The smallest database has enough licenses for all rounds. */
+/** With 10 000 licenses, requests reach a license again after 5 000 requests, and a session after 500. */
 const REQUESTS = 2_000;
 const REQUESTS_ALONE = 300;
 

@@ -76,7 +76,7 @@ ${sizes}`;
 
 function plansText(licenses: number, statements: readonly Statement[]): string {
   const own = statements
-    .filter(({ text }) => !/\bjob\./.test(text))
+    .filter(({ text }) => !/"public"\.(job|queue|version)/.test(text))
     .toSorted(
       (one, other) =>
         (one.name ?? '~').localeCompare(other.name ?? '~') || one.text.localeCompare(other.text),

@@ -1,4 +1,4 @@
-// Builds the requests to a hub on a populated database, each for another license or session.
+// Builds the requests to a hub on a populated database, spread over its licenses and sessions.
 import { formatId } from '../../../core/ids.ts';
 import { digest, fingerprintAt, keyAt, licenseAt, type Population, sessionAt } from './population.ts';
 
@@ -20,13 +20,13 @@ export function requestsFor(
       : // Every other license never expires.
         2 * pick(population.licenses / 2, number) + 1;
   return Array.from({ length: count }, (_, number) =>
-    request(operation, population, at(number + turn * count)),
+    request(operation, population, at(number + turn * count), number + turn * count),
   );
 }
 
-/** The machine that activation number `index` adds. */
-function newMachine(index: number): string {
-  return digest('new-machine', index);
+/** The machine of an activation: each one is new, also if its license had an earlier one. */
+function newMachine(number: number): string {
+  return digest('new-machine', number);
 }
 
 /** Visits every row once before it repeats one, with neighbors as far apart as possible. */
@@ -35,14 +35,14 @@ function pick(of: number, number: number): number {
 }
 const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
 
-function request(operation: Operation, population: Population, index: number): string {
+function request(operation: Operation, population: Population, index: number, number: number): string {
   switch (operation) {
     case 'status': {
       const { id } = licenseAt(population, index);
       return `GET /v1/status/${formatId('lic', id)}?fp=${fingerprintAt(index)} HTTP/1.1\r\nHost: hub\r\n\r\n`;
     }
     case 'activate':
-      return activation(index, newMachine(index));
+      return activation(index, newMachine(number));
     case 'reactivate':
       return activation(index, fingerprintAt(index));
     case 'callback': {

@@ -1,7 +1,7 @@
 // Reads the first message of a stream and ends the call.
 import type { CallOptions } from '@connectrpc/connect';
 
-/** To leave a loop does not end its call: the hub would send the whole stream. */
+/** Leaving the loop does not end the call: the hub would send the whole stream. */
 export async function takeFirst(call: (options: CallOptions) => AsyncIterable<unknown>): Promise<void> {
   const ending = new AbortController();
   for await (const _first of call({ signal: ending.signal })) break;

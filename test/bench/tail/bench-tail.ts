@@ -20,7 +20,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '30' },
   },
 });
-/** Not measured: compilation, and statements that PostgreSQL plans again after ANALYZE. */
+/** Load before each profile: V8 compiles, and PostgreSQL plans statements again after ANALYZE. */
 const WARM_UP_SECONDS = 5;
 const plan = PLANS.full;
 

@@ -4,7 +4,7 @@ import type { CpuProfile, ProfileNode } from '../profile/inspector.ts';
 import type { TimedRequest } from './one-caller.ts';
 
 const SLOWEST = 1 / 100;
-/** The requests around the median that the slowest ones are compared with. */
+/** The share of requests around the median, which the slowest are compared with. */
 const MIDDLE = 1 / 5;
 const MOST_FILES = 8;
 
@@ -23,7 +23,7 @@ export function describeTail(requests: readonly TimedRequest[], profile: CpuProf
   const [slow, usual] = [slowest, middle].map((group) => average(group, samples)) as [Parts, Parts];
   const quantiles = [0.5, 0.9, 0.99].map((share) => ms(durationOf(ascending[at(share)])));
   return [
-    `  p50, p90, p99, most: ${quantiles.join(', ')}, ${ms(durationOf(ascending.at(-1)))} of ${requests.length} requests`,
+    `  p50, p90, p99, maximum: ${quantiles.join(', ')}, ${ms(durationOf(ascending.at(-1)))} of ${requests.length} requests`,
     `  slowest 1 %, and median (µs a request): ${compared(slow.parts, usual.parts, 20)}`,
     `  files: ${compared(slow.files, usual.files, MOST_FILES)}`,
   ].join('\n');

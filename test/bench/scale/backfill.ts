@@ -1,6 +1,8 @@
 // Fills a new column of every license while another client updates licenses, as CONTRIBUTING.md describes it.
 import { setTimeout as pause } from 'node:timers/promises';
-import type pg from 'pg';
+import pg from 'pg';
+import { inTransaction, isLockFailure } from '../../../core/storage/sql/transaction.ts';
+import { codeOf } from '../../../lib/caught-error.ts';
 import { withClient } from '../../support/postgres/databases.ts';
 
 export type Backfill = {
@@ -19,8 +21,8 @@ const TARGET_BATCH_MS = 250;
 const TIMEOUT_MS = 800;
 /** The batch waits no longer for a row that another transaction has locked. */
 const LOCK_TIMEOUT_MS = 200;
-/** SQLSTATE query_canceled, by the timeout, and lock_not_available. */
-const RETRIED = ['57014', '55P03'];
+/** SQLSTATE of a statement that ran into its time limit. */
+const QUERY_CANCELED = '57014';
 /** In a row. The batch is down to one license by then. */
 const MAX_FAILURES = 50;
 /** Before each update of the other client. */
@@ -29,59 +31,56 @@ const PAUSE_MS = 5;
 const LOWEST_ID = '00000000-0000-0000-0000-000000000000';
 
 /** Removes the column in the end. */
-export function measureBackfill(databaseUrl: string): Promise<Backfill> {
-  return withClient(databaseUrl, async (client) => {
+export async function measureBackfill(databaseUrl: string): Promise<Backfill> {
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
+  try {
     const end = new AbortController();
     const begun = performance.now();
     const [longestBatchMs, longestUpdateMs] = await Promise.all([
-      backfill(client).finally(() => end.abort()),
+      backfill(pool).finally(() => end.abort()),
       updateLicenses(databaseUrl, end.signal),
     ]);
     const ms = performance.now() - begun;
-    await client.query('alter table license drop column backfilled');
+    await pool.query('alter table license drop column backfilled');
     return { ms, longestBatchMs, longestUpdateMs };
-  });
+  } finally {
+    await pool.end();
+  }
 }
 
 /** Returns the duration of the longest batch. */
-async function backfill(client: pg.Client): Promise<number> {
+async function backfill(pool: pg.Pool): Promise<number> {
   // A statement that waits for an exclusive lock blocks all later ones.
-  await client.query(`set lock_timeout = '1s'`);
-  await client.query('alter table license add column backfilled text');
-  const longestMs = await fillRows(client);
+  const alter = (change: string) =>
+    inTransaction(pool, (client) => client.query(`alter table license ${change}`), { lockTimeoutMs: 1_000 });
+  await alter('add column backfilled text');
+  const longestMs = await fillRows(pool);
   // A running autovacuum would block the next statement, and all later ones, for a second. Changing this setting
   // cancels it without blocking others.
-  await client.query('set lock_timeout = 0');
-  await client.query('alter table license set (autovacuum_enabled = off)');
-  await client.query(`set lock_timeout = '1s'`);
+  await pool.query('alter table license set (autovacuum_enabled = off)');
   try {
-    await client.query(
-      `alter table license add constraint license_backfilled_present check (backfilled is not null) not valid`,
-    );
+    await alter('add constraint license_backfilled_present check (backfilled is not null) not valid');
     // Reads the table without blocking writes.
-    await client.query('alter table license validate constraint license_backfilled_present');
+    await alter('validate constraint license_backfilled_present');
     // Reads no row, because the constraint proves it.
-    await client.query('alter table license alter column backfilled set not null');
-    await client.query('alter table license drop constraint license_backfilled_present');
+    await alter('alter column backfilled set not null');
+    await alter('drop constraint license_backfilled_present');
   } finally {
-    await client.query('alter table license reset (autovacuum_enabled)');
+    await pool.query('alter table license reset (autovacuum_enabled)');
   }
   // Waits for all transactions that began before it.
-  await client.query('set lock_timeout = 0');
-  await client.query('create index concurrently license_backfilled_idx on license (backfilled, id)');
+  await pool.query('create index concurrently license_backfilled_idx on license (backfilled, id)');
   return longestMs;
 }
 
 /** Fills the column of all rows, and returns the duration of the longest batch. */
-async function fillRows(client: pg.Client): Promise<number> {
-  await client.query(`set statement_timeout = ${TIMEOUT_MS}`);
-  await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`);
+async function fillRows(pool: pg.Pool): Promise<number> {
   let failures = 0;
   let longestMs = 0;
   let size = FIRST_BATCH;
   for (let after: string | undefined = LOWEST_ID; after !== undefined; ) {
     const begun = performance.now();
-    const batch = await fillBatch(client, after, size);
+    const batch = await fillBatch(pool, after, size);
     const ms = performance.now() - begun;
     longestMs = Math.max(longestMs, ms);
     size = Math.ceil(ms > TARGET_BATCH_MS ? size / 2 : size * 1.1);
@@ -94,18 +93,16 @@ async function fillRows(client: pg.Client): Promise<number> {
       await pause(LOCK_TIMEOUT_MS);
     }
   }
-  await client.query('set statement_timeout = 0');
-  await client.query(`set lock_timeout = '1s'`);
   return longestMs;
 }
 
 /** `canceled`: it took or waited too long, and changed nothing. `last` is undefined for the last batch. */
 async function fillBatch(
-  client: pg.Client,
+  pool: pg.Pool,
   after: string,
   size: number,
 ): Promise<{ readonly last: string | undefined } | 'canceled'> {
-  try {
+  const fill = async (client: pg.ClientBase) => {
     const last = await lastOfBatch(client, after, size);
     await client.query({
       name: 'backfill',
@@ -113,14 +110,20 @@ async function fillBatch(
       values: [after, last],
     });
     return { last };
+  };
+  try {
+    return await inTransaction(pool, fill, {
+      lockTimeoutMs: LOCK_TIMEOUT_MS,
+      statementTimeoutMs: TIMEOUT_MS,
+    });
   } catch (error) {
-    if (RETRIED.includes((error as { code?: string }).code ?? '')) return 'canceled';
+    if (isLockFailure(error) || codeOf(error) === QUERY_CANCELED) return 'canceled';
     throw error;
   }
 }
 
 /** Undefined for the last batch. */
-async function lastOfBatch(client: pg.Client, after: string, size: number): Promise<string | undefined> {
+async function lastOfBatch(client: pg.ClientBase, after: string, size: number): Promise<string | undefined> {
   const { rows } = await client.query<{ id: string }>({
     name: 'last_of_batch',
     text: `select id from license where id > $1 order by id offset $2::int - 1 limit 1`,

@@ -19,9 +19,10 @@ export function requestsFor(
       ? pick(population.sessions, number)
       : // Every other license never expires.
         2 * pick(population.licenses / 2, number) + 1;
-  return Array.from({ length: count }, (_, number) =>
-    request(operation, population, at(number + turn * count), number + turn * count),
-  );
+  return Array.from({ length: count }, (_, position) => {
+    const number = position + turn * count;
+    return request(operation, population, at(number), number);
+  });
 }
 
 /** The machine of an activation: each one is new, also if its license had an earlier one. */

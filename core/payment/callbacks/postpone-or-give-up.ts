@@ -46,10 +46,10 @@ export function createWaitingCallbacks(options: PaymentDependencies & RetryDelay
   const leaveIfDue = async (sessionId: string, ids: readonly string[], reason: string, at: Date) => {
     const { rowCount } = await pool.query({
       name: 'leave_callbacks',
-      // The lock on the session makes the next claim, reschedule or settlement of it see these callbacks.
+      // The update locks the session, so that its next lease, check or settlement finds these callbacks.
       text: `with session as (
-               select id from charge_session where id = $1 and status <> 'success' and next_check_at <= $4
-                 for share
+               update charge_session set callbacks_waited = true
+               where id = $1 and status <> 'success' and next_check_at <= $4 returning id
              ), left_waiting as (
                update callback c
                set session_id = session.id, reason = $3, attempts = attempts + 1,

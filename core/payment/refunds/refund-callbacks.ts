@@ -33,7 +33,7 @@ export function createRefundCallbacks(options: RefundCallbackOptions) {
           text: `update charge_session c
                  set refund_check_at = least(greatest($2::timestamptz, c.verification_allowed_at),
                        c.refund_check_at - interval '1 millisecond'),
-                     ${COUNT_IF_PAID}
+                     callbacks_waited = c.callbacks_waited or c.status = 'success', ${COUNT_IF_PAID}
                  where id = $1 returning status`,
           values: [sessionId, at],
         });

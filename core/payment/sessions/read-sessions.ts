@@ -45,6 +45,8 @@ export type StoredSession = {
   readonly slotDisabled: boolean;
   /** Whether its payment grants what an offer sells. */
   readonly hasPurchase: boolean;
+  /** Whether callbacks wait, or have waited, for its verification. If false, none waits. */
+  readonly callbacksWaited: boolean;
   /** Where the customer's browser returns to, without the session's id; null if there is no such address. */
   readonly returnUrl: string | null;
 };
@@ -64,7 +66,8 @@ export const SESSION_COLUMNS = `c.id, c.slot_id as "slotId", s.name as slot, s.g
   c.fencing_number as "fencingNumber",
   greatest(0, extract(epoch from c.verification_allowed_at - now()) * 1000)::float8 as "verificationInMs",
   coalesce(s.options->>'${RISKY_PAYMENTS}' = 'hold', false) and c.risk_released_at is null as "holdsRisky",
-  s.disabled_at is not null as "slotDisabled", c.has_purchase as "hasPurchase", c.return_url as "returnUrl"`;
+  s.disabled_at is not null as "slotDisabled", c.has_purchase as "hasPurchase", c.return_url as "returnUrl",
+  c.callbacks_waited as "callbacksWaited"`;
 
 /** Reads a session by id (charge_session_pkey). */
 export function readSession(db: Pool | PoolClient, id: string): Promise<StoredSession | undefined> {

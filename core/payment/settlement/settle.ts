@@ -34,6 +34,7 @@ import {
   isFullyClaimed,
   logFees,
   logUsages,
+  markCounted,
   recordSteps,
   SETTLEMENT,
   type UsageEntry,
@@ -326,9 +327,11 @@ function finishCallbacks(send: Send, settled: readonly Settled[], at: Date): Pro
     const { named = [] } = finding;
     if (namesAnother(named, session, settledBy)) send(markOtherPayments(session, named, at, settledBy));
   }
-  // A statement of its own: some of the waiting callbacks are finished by the one above.
   const ids = paid.map(({ session }) => session.id);
-  if (ids.length > 0) results.push(send(finishWaiting(ids, PAID_BEFORE.detail, at)));
+  if (ids.length > 0) send(markCounted(ids, at));
+  const waitedFor = paid.flatMap(({ session }) => (session.callbacksWaited ? [session.id] : []));
+  // A statement of its own: some of the waiting callbacks are finished by the one above.
+  if (waitedFor.length > 0) results.push(send(finishWaiting(waitedFor, PAID_BEFORE.detail, at)));
   return results;
 }
 

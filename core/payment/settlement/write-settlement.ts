@@ -230,29 +230,30 @@ export type FinishedCallback = Outcome & { readonly id: string };
  * settled.
  */
 export function finishing(finished: readonly FinishedCallback[], at: Date, besides = ''): Write {
+  const ids = finished.map(({ id }) => id).toSorted();
   return {
-    // callback_pkey; PostgreSQL prunes the partitions by the ids in `= any($1)`
+    // callback_pkey. The bounds limit the partitions that PostgreSQL opens, which `= any($1)` does not.
     text: `update callback c
            set state = t.state, reason = t.reason, session_id = coalesce(t.session_id, c.session_id),
                finished_at = $5, attempts = attempts + 1
            from unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[]) as t (id, state, reason,
              session_id)${besides}
-           where c.id = t.id and c.id = any($1) and c.state <> 'settled'
+           where c.id = t.id and c.id = any($1) and c.id between $6 and $7 and c.state <> 'settled'
            returning c.id, c.session_id, c.gateway, c.state`,
-    values: [...columns(finished, 'id', 'state', 'reason', 'sessionId'), at],
+    values: [...columns(finished, 'id', 'state', 'reason', 'sessionId'), at, ids.at(0), ids.at(-1)],
   };
 }
 
 /**
  * Finishes the callbacks that wait for the verification of sessions that are now paid, because a paid session
- * is not verified again. If a callback names another payment, or a counted one may have, the sweep looks for
- * duplicate payments. Returns the gateway and the state of each callback.
+ * is not verified again. If a callback names another payment, the sweep looks for duplicate payments. Returns
+ * the gateway and the state of each callback.
  */
 export function finishWaiting(sessionIds: readonly string[], reason: string, at: Date): QueryConfig {
   return { name: 'finish_waiting', text: FINISH_WAITING, values: [sessionIds, reason, at] };
 }
 
-// callback_waiting_idx, charge_session_pkey, callback_count_pkey
+// callback_waiting_idx, charge_session_pkey
 const FINISH_WAITING = `with finished as (
   update callback k set state = 'settled', reason = $2, finished_at = $3, attempts = attempts + 1
   where session_id = any($1) and state = 'received'
@@ -260,11 +261,9 @@ const FINISH_WAITING = `with finished as (
 ), marked as (
   update charge_session c set ${setOtherPayment('$3')}
   from (
-    select session_id from finished f
+    select distinct session_id from finished f
     where (${isUnknownPayment('f.gateway', 'f.payment')})
       or (${isUnknownCheckout('f.session_id', 'f.checkout')})
-    union
-    select session_id from callback_count where session_id = any($1) and asked_for_at is not null
   ) f
   where c.id = f.session_id and c.status = 'success'
 ), noted as (
@@ -274,3 +273,18 @@ const FINISH_WAITING = `with finished as (
     group by f.session_id`)}
 )
 select gateway, 'settled' as state from finished`;
+
+/**
+ * Lets the sweep look for duplicate payments of those paid sessions that have unjournaled callbacks, because
+ * these may name another payment.
+ */
+export function markCounted(sessionIds: readonly string[], at: Date): QueryConfig {
+  return {
+    name: 'mark_counted_sessions',
+    // charge_session_pkey, callback_count_pkey
+    text: `update charge_session c set ${setOtherPayment('$2')}
+           where c.status = 'success' and c.id = any(array(
+             select session_id from callback_count where session_id = any($1) and asked_for_at is not null))`,
+    values: [sessionIds, at],
+  };
+}

@@ -104,7 +104,7 @@ async function verify(
   const steps: VerificationStep[] = [];
   const opening = options.providers.forSlot(session.slotId, (step) => steps.push(step));
   opening.catch(() => {}); // awaited in callProvider
-  const gathered = await gather(options, session.id, request.callback);
+  const gathered = await gather(options, session, request.callback);
   const run = { ...gathered, steps, sessionId: session.id };
   try {
     const answer = await callProvider(options, lease, opening, expectedPaymentOf(session, run.validationId));
@@ -131,10 +131,10 @@ type GatheredCallbacks = {
  */
 async function gather(
   { readWaiting, waiting }: Verifier,
-  sessionId: string,
+  { id: sessionId, callbacksWaited }: StoredSession,
   trigger: WaitingCallback | undefined,
 ): Promise<GatheredCallbacks> {
-  const rows = await readWaiting(sessionId);
+  const rows = callbacksWaited ? await readWaiting(sessionId) : [];
   const kept = rows.slice(0, MAX_WAITING_CALLBACKS);
   const last = rows.length > MAX_WAITING_CALLBACKS ? kept.at(-1) : undefined;
   if (last !== undefined) await waiting.finishLaterThan(sessionId, last.id);

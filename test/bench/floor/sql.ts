@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { CaseName } from '../cases.ts';
 import type { Throughput } from '../load/closed-loop.ts';
 import { takeSeat } from '../peer/activate.ts';
-import { findSession, journal } from '../peer/callback.ts';
+import { findSession, insertCallback } from '../peer/callback.ts';
 import { openPool } from '../peer/pool.ts';
 import { settle } from '../peer/settle.ts';
 import { readStatus } from '../peer/status.ts';
@@ -51,7 +51,7 @@ async function workOf(caseName: CaseName): Promise<Work> {
     case 'callback':
       return () => {
         const { id } = next();
-        return journal(pool, id, { ...fields(id), status: 'UNATTEMPTED' });
+        return insertCallback(pool, id, { ...fields(id), status: 'UNATTEMPTED' });
       };
     case 'settle':
     case 'settle_order': {
@@ -70,7 +70,7 @@ async function workOf(caseName: CaseName): Promise<Work> {
   }
 
   async function settleOne({ id, transaction_id: transactionId }: Session): Promise<void> {
-    const callbackId = await journal(pool, id, fields(transactionId));
+    const callbackId = await insertCallback(pool, id, fields(transactionId));
     const session = await findSession(pool, id, transactionId);
     if (session === undefined) throw new Error(`session ${id} is gone`);
     const proof = {

@@ -1,7 +1,8 @@
 // POST /v1/webhooks/gateway_one of the peer: stores a row per callback, and verifies and settles payments.
 import type { FastifyInstance } from 'fastify';
-import type { Pool } from 'pg';
+import type { ClientBase, Pool } from 'pg';
 import { settle } from './settle.ts';
+import { inTransaction } from './transaction.ts';
 import { createVerify, type Session } from './verify.ts';
 
 type Fields = { status: string; tran_id: string; val_id?: string };
@@ -14,42 +15,93 @@ const schema = {
   },
 };
 
-const INSERT_CALLBACK = `
-  insert into callback (session_id, fields, received_at, state) values ($1, $2, now(), 'received') returning id`;
-const FIND_SESSION = `
-  select id, transaction_id, status, amount_minor, currency, offer, customer from charge_session
-  where case when $1::text is null then transaction_id = $2 else id = $1 end`;
+/** Callbacks of one session that are stored, as by default in the hub. */
+const MAX_CALLBACKS = 100;
 
-/** Inserts and commits one row, and resolves with its id. */
-export async function journal(pool: Pool, sessionId: string | null, fields: object): Promise<string> {
-  const values = [sessionId, fields];
-  const { rows } = await pool.query({ name: 'callback', text: INSERT_CALLBACK, values });
+const INSERT_CALLBACK = `
+  insert into callback (session_id, fields, received_at, state) values ($1, $2, now(), $3) returning id`;
+const COUNT_CALLBACK = `
+  insert into callback_count as c (session_id, kept) values ($1, 1)
+  on conflict (session_id) do update set kept = c.kept + 1 where c.kept < ${MAX_CALLBACKS} returning kept`;
+const FIND_SESSION = `
+  select id, transaction_id, status, amount_minor, currency, offer, customer from charge_session where`;
+
+/** Inserts one row, and resolves with its id. */
+export async function insertCallback(
+  db: Pool | ClientBase,
+  sessionId: string | null,
+  fields: object,
+  state = 'received',
+): Promise<string> {
+  const values = [sessionId, fields, state];
+  const { rows } = await db.query({ name: 'callback', text: INSERT_CALLBACK, values });
   return rows[0].id;
 }
 
 /** Finds the session by its id, or by the transaction's id if there is none. */
 export async function findSession(
-  pool: Pool,
+  db: Pool | ClientBase,
   sessionId: string | null,
   transactionId: string,
 ): Promise<Session | undefined> {
-  const values = [sessionId, transactionId];
-  return (await pool.query({ name: 'session', text: FIND_SESSION, values })).rows[0];
+  const statement =
+    sessionId === null
+      ? { name: 'by_transaction', text: `${FIND_SESSION} transaction_id = $1`, values: [transactionId] }
+      : { name: 'by_id', text: `${FIND_SESSION} id = $1`, values: [sessionId] };
+  return (await db.query(statement)).rows[0];
 }
 
-export function receiveCallback(app: FastifyInstance, pool: Pool, providerUrl: string): void {
+type Journaled = { readonly callbackId: string | undefined; readonly session: Session | undefined };
+
+/**
+ * Stores a callback with its session, unless the session has too many. A callback whose status has no effect is stored
+ * in its final state.
+ */
+function journal(pool: Pool, sessionId: string | null, fields: Fields): Promise<Journaled> {
+  return inTransaction(pool, async (client) => {
+    const session = await findSession(client, sessionId, fields.tran_id);
+    if (session !== undefined) {
+      const counted = await client.query({ name: 'count', text: COUNT_CALLBACK, values: [session.id] });
+      if (counted.rowCount === 0) return { callbackId: undefined, session };
+    }
+    const isFinal = session?.transaction_id === fields.tran_id && !isPaid(fields);
+    const state = isFinal ? 'ignored' : 'received';
+    return { callbackId: await insertCallback(client, session?.id ?? null, fields, state), session };
+  });
+}
+
+async function journalOnly(pool: Pool, sessionId: string | null, fields: Fields): Promise<Journaled> {
+  const callbackId = await insertCallback(pool, sessionId, fields);
+  const session = isPaid(fields) ? await findSession(pool, sessionId, fields.tran_id) : undefined;
+  return { callbackId, session };
+}
+
+function isPaid({ status, val_id }: Fields): boolean {
+  return (status === 'VALID' || status === 'VALIDATED') && val_id !== undefined;
+}
+
+export type CallbackOptions = {
+  readonly providerUrl: string;
+  /** Whether it stores callbacks without limit and session, and no provider calls. */
+  readonly isBare: boolean;
+};
+
+export function receiveCallback(
+  app: FastifyInstance,
+  pool: Pool,
+  { providerUrl, isBare }: CallbackOptions,
+): void {
   const verify = createVerify(providerUrl);
   app.post<{ Body: Fields; Querystring: { session_id?: string } }>(
     '/v1/webhooks/gateway_one',
     { schema },
     async ({ body, query: { session_id: sessionId = null } }) => {
-      const callbackId = await journal(pool, sessionId, body);
-      const isPaid = body.status === 'VALID' || body.status === 'VALIDATED';
-      if (isPaid && body.val_id !== undefined) {
-        const session = await findSession(pool, sessionId, body.tran_id);
-        if (session?.transaction_id === body.tran_id) {
-          const proof = await verify(session, body.val_id);
-          if (proof !== undefined) await settle(pool, { session, callbackId, proof });
+      const { callbackId, session } = await (isBare ? journalOnly : journal)(pool, sessionId, body);
+      const isOfSession = session?.transaction_id === body.tran_id;
+      if (callbackId !== undefined && isOfSession && isPaid(body)) {
+        const { proof, call } = await verify(session, body.val_id ?? '');
+        if (proof !== undefined) {
+          await settle(pool, { session, callbackId, proof, ...(!isBare && { call }) });
         }
       }
       return { message: 'received' };

@@ -61,6 +61,16 @@ create table callback (
   received_at timestamptz not null,
   state text not null
 );
+create table callback_count (session_id text primary key references charge_session, kept int not null);
+create table verification (
+  id uuid primary key default uuidv7(),
+  session_id text not null references charge_session,
+  callback_id uuid,
+  operation text not null,
+  outcome text not null,
+  asked_at timestamptz not null,
+  duration_ms int not null
+);
 create table usage_log (
   session_id text primary key references charge_session,
   gateway_transaction_id text not null unique,

@@ -1,5 +1,6 @@
-// The peer: a simple server with Fastify and pg, without batching. `HUB_BENCH_WORK=same` adds the hub's work
-// for every request: a rate limit in Redis and a log line. Without it this is the bare peer.
+// The peer: a simple server with Fastify and pg, without batching. `HUB_BENCH_WORK=same` adds the hub's work:
+// a rate limit in Redis and a log line for every request; the limit of callbacks for a session, and the record of the
+// provider's calls. Without it this is the bare peer.
 import { parse } from 'node:querystring';
 import rateLimit from '@fastify/rate-limit';
 import Fastify from 'fastify';
@@ -20,7 +21,7 @@ if (!isBare) await doTheSameWork();
 activate(app, pool);
 checkStatus(app, pool);
 publicKey(app, pool);
-receiveCallback(app, pool, process.env['PROVIDER_URL'] ?? '');
+receiveCallback(app, pool, { providerUrl: process.env['PROVIDER_URL'] ?? '', isBare });
 
 const address = await app.listen({ host: '127.0.0.1', port: 0 });
 process.stdout.write(`${JSON.stringify({ ready: 'peer', port: Number(new URL(address).port) })}\n`);

@@ -1,10 +1,10 @@
-// Settles a session of the peer in one transaction: status, usage log, fee lines, audit, event and callback; and the order
-// with a new license, if the session sells an offer.
+// Settles a session of the peer in one transaction: status, usage log, fee lines, provider call, audit, event and callback;
+// and the order with a new license, if the session sells an offer.
 import type { Pool, PoolClient } from 'pg';
 import { makeLicenses } from '../test-data.ts';
 import { recordEvent } from './event.ts';
 import { inTransaction } from './transaction.ts';
-import type { Proof, Session } from './verify.ts';
+import type { Proof, ProviderCall, Session } from './verify.ts';
 
 const LOCK = 'select status from charge_session where id = $1 for update';
 const PAY = `update charge_session set status = 'success', settled_by = $2 where id = $1`;
@@ -14,6 +14,9 @@ const LOG = `
 const FEES = `
   insert into fee_line (session_id, rule, amount_minor)
   select $1, name, round($2::bigint * basis_points / 10000.0)::bigint + fixed_minor from fee_rule on conflict do nothing`;
+const CALL = `
+  insert into verification (session_id, callback_id, operation, outcome, asked_at, duration_ms)
+  values ($1, $2, 'validate', $3, $4, $5)`;
 const AUDIT = 'insert into audit (at, subject, change) values (now(), $1, $2)';
 const OFFER = 'select app, seat_limit, features, valid_for::text from offer where slug = $1';
 const LICENSE = `
@@ -24,9 +27,15 @@ const ORDER = `
 const ORDER_LICENSE = 'insert into order_license (order_id, license_id) values ($1, $2)';
 const DONE = `update callback set state = 'settled' where id = $1`;
 
-type Paid = { readonly session: Session; readonly callbackId: string; readonly proof: Proof };
+type Paid = {
+  readonly session: Session;
+  readonly callbackId: string;
+  readonly proof: Proof;
+  /** Undefined if it is not recorded. */
+  readonly call?: ProviderCall;
+};
 
-export function settle(pool: Pool, { session, callbackId, proof }: Paid): Promise<void> {
+export function settle(pool: Pool, { session, callbackId, proof, call }: Paid): Promise<void> {
   const { id, amount_minor: amount, currency, offer } = session;
   const { gatewayTransactionId, bankTransactionId } = proof;
   return inTransaction(pool, async (client) => {
@@ -36,6 +45,10 @@ export function settle(pool: Pool, { session, callbackId, proof }: Paid): Promis
       const log = [id, gatewayTransactionId, bankTransactionId, amount, currency];
       await client.query({ name: 'log', text: LOG, values: log });
       await client.query({ name: 'fees', text: FEES, values: [id, amount] });
+      if (call !== undefined) {
+        const values = [id, callbackId, call.outcome, call.askedAt, call.durationMs];
+        await client.query({ name: 'call', text: CALL, values });
+      }
       const change = { before: locked.status, after: 'success' };
       await client.query({ name: 'audit', text: AUDIT, values: [id, change] });
       await recordEvent(client, 'session.succeeded', id);

@@ -15,12 +15,20 @@ export type Session = {
 
 export type Proof = { readonly gatewayTransactionId: string; readonly bankTransactionId: string };
 
+/** The call of the provider, for the record. */
+export type ProviderCall = { readonly outcome: string; readonly askedAt: Date; readonly durationMs: number };
+
 const PATH = '/gateway_one/validator/api/validationserverAPI.php';
 
-/** Resolves with undefined unless the provider confirms the full payment of this session. */
+/** Resolves without proof unless the provider confirms the full payment of this session. */
 export function createVerify(providerUrl: string) {
   const provider = new Pool(providerUrl, { connections: 64 });
-  return async (session: Session, valId: string): Promise<Proof | undefined> => {
+  return async (
+    session: Session,
+    valId: string,
+  ): Promise<{ readonly proof: Proof | undefined; readonly call: ProviderCall }> => {
+    const askedAt = new Date();
+    const askedAtMs = performance.now();
     const query = new URLSearchParams({
       val_id: valId,
       store_id: 'store',
@@ -36,7 +44,10 @@ export function createVerify(providerUrl: string) {
       answer['tran_id'] === session.transaction_id &&
       answer['currency_type'] === session.currency &&
       amountMinor === session.amount_minor;
-    if (!isPaid) return undefined;
-    return { gatewayTransactionId: answer['val_id'] ?? '', bankTransactionId: answer['bank_tran_id'] ?? '' };
+    const proof = isPaid
+      ? { gatewayTransactionId: answer['val_id'] ?? '', bankTransactionId: answer['bank_tran_id'] ?? '' }
+      : undefined;
+    const durationMs = Math.round(performance.now() - askedAtMs);
+    return { proof, call: { outcome: answer['status'] ?? '', askedAt, durationMs } };
   };
 }

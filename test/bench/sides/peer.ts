@@ -38,7 +38,7 @@ export function startPeer({ redisUrl, ...options }: PeerOptions): Promise<PeerSi
   });
 }
 
-/** The peer without rate limit and log. */
+/** The peer without rate limit, log, limit of callbacks, and record of provider calls. */
 export function startBarePeer(options: Omit<PeerOptions, 'redisUrl'>): Promise<PeerSide> {
   return start('bare', options, {});
 }

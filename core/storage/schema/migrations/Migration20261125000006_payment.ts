@@ -102,6 +102,7 @@ export class Migration20261125000006_payment extends Migration {
         fencing_number int not null default 0,
         other_payment_since timestamptz(3),
         has_purchase boolean not null default false,
+        callbacks_waited boolean not null default false,
         return_url text,
         language text,
         bank_transaction_id text,

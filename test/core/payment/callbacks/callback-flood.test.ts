@@ -127,7 +127,8 @@ describe('a flood of forged callbacks', () => {
     await query(
       payments.hub.databaseUrl,
       `with session as (
-         update charge_session set next_check_at = now() where merchant_transaction_id = '${session.merchantTransactionId}'
+         update charge_session set next_check_at = now(), callbacks_waited = true
+         where merchant_transaction_id = '${session.merchantTransactionId}'
          returning id, merchant_transaction_id as tran_id
        )
        insert into callback (id, gateway, fields, received_at, session_id, state, reason, attempts, tried_since)

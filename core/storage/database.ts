@@ -105,20 +105,12 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 const TIMEOUTS = { statement_timeout: 15_000, idle_in_transaction_session_timeout: 15_000 };
 
 /**
- * - Plans a prepared statement once. PostgreSQL would plan again for each batch, because batches differ in
- *   length, and planning takes longer than the statement.
- * - Reads tables by their indexes. A plan from when a table or the partition of a new month was empty would
- *   read all of it, until autovacuum analyzes it.
- * - PostgreSQL 17 and earlier would compile a plan that reads a table without a suitable index, because they
- *   count its cost as very high.
- */
-const PLANNER = ['plan_cache_mode = force_generic_plan', 'enable_seqscan = off', 'jit = off'];
-
-/**
  * Sets up a new connection and checks that its server accepts writes. Reads from a standby may be stale.
  */
 function prepareConnection(target: ConnectionTarget, schema: string | undefined) {
-  const settings = [...PLANNER.map((setting) => `set ${setting}`), searchPathSetting({ schema })].join('; ');
+  // Plans a prepared statement once. PostgreSQL would plan again for each batch, because batches differ in
+  // length, and planning takes longer than the statement.
+  const settings = `set plan_cache_mode = force_generic_plan; ${searchPathSetting({ schema })}`;
   return (client: PoolClient, done: (error?: Error) => void): void => {
     traceStatements(client);
     void client.query(settings).then(() => requireWrites(target, client, done), done);

@@ -43,7 +43,8 @@ export async function claimProofs(
     text: `insert into payment_proof (gateway, kind, value, session_id)
            select s.gateway, t.kind, t.value, c.id
            from unnest($1::uuid[], $2::text[], $3::text[]) as t (session_id, kind, value)
-           join charge_session c on c.id = t.session_id join slot s on s.id = c.slot_id
+           -- Without the second condition, PostgreSQL may read all sessions.
+           join charge_session c on c.id = t.session_id and c.id = any($1) join slot s on s.id = c.slot_id
            order by s.gateway, t.kind, t.value
            on conflict do nothing returning session_id as "sessionId", gateway, kind, value`,
     values: columns(findings.flatMap(proofsOf), 'sessionId', 'kind', 'value'),
@@ -265,11 +266,11 @@ const FINISH_WAITING = `with finished as (
     where (${isUnknownPayment('f.gateway', 'f.payment')})
       or (${isUnknownCheckout('f.session_id', 'f.checkout')})
   ) f
-  where c.id = f.session_id and c.status = 'success'
+  where c.id = f.session_id and c.id = any($1) and c.status = 'success'
 ), noted as (
   ${storeCheckouts(`select f.session_id, array_agg(f.checkout) from finished f
     join charge_session c on c.id = f.session_id
-    where c.status = 'success' and ${isUnknownCheckout('f.session_id', 'f.checkout')}
+    where c.id = any($1) and c.status = 'success' and ${isUnknownCheckout('f.session_id', 'f.checkout')}
     group by f.session_id`)}
 )
 select gateway, 'settled' as state from finished`;

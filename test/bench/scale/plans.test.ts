@@ -49,12 +49,8 @@ const NOT_DRIVEN = [
   'write_last_used', // once a minute at most; a token by its id
 ];
 
-/**
- * The queue's maintenance: every second it reads its entries, which are the unfinished jobs of hubs, and
- * PostgreSQL's catalog of tables.
- */
-const HOUSEKEEPING =
-  /^BEGIN; SET LOCAL lock_timeout = \d+; .* "public"\.(job|queue)|^SELECT t\.relname as name, s\.n_live_tup /;
+/** The queue's maintenance: every second it reads its entries, which are the unfinished jobs of hubs. */
+const HOUSEKEEPING = /^BEGIN; SET LOCAL lock_timeout = \d+; .* "public"\.(job|queue)/;
 
 /**
  * Statements that walk a fixed number of the newest rows if they find too few, and their limit of blocks: the

@@ -100,7 +100,7 @@ export const ChargeSessionSchema = defineEntity({
     riskReleasedAt: p.datetime(3).nullable(),
     /** Whether it sells an offer; the table `purchase` has the details. */
     hasPurchase: p.boolean().default(false),
-    /** Whether callbacks have waited for its verification. Stays true. */
+    /** Whether a callback has ever waited for a check of the session; never reset. If false, none waits. */
     callbacksWaited: p.boolean().default(false),
     /** Where the customer's browser returns to, without the session's id. */
     returnUrl: p.text().nullable(),

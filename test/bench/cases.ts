@@ -22,7 +22,7 @@ export type CaseName =
 export type Case = {
   readonly name: CaseName;
   readonly title: string;
-  /** The floor of this case: bare node:http, or the peer's bare statements. */
+  /** The floor of this case: bare node:http, or the bare peer's statements. */
   readonly floor: 'http' | 'sql';
   /** The project's target at 32 connections: the hub's throughput over the peer's, and the peer's CPU time over the hub's. */
   readonly mark: number;

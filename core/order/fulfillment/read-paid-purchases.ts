@@ -42,7 +42,8 @@ export async function readPaidPurchases(
            from purchase p join charge_session c on c.id = p.session_id
              join offer_version v on v.id = p.offer_version_id join offer f on f.id = v.offer_id
              join app a on a.id = f.app_id
-             -- Without the second condition, PostgreSQL may read all orders.
+             -- PostgreSQL may have planned this while the table was small. The second condition makes it use
+             -- the index.
              left join sales_order o on o.session_id = p.session_id and o.session_id = any($1)
            where p.session_id = any($1) order by p.session_id`,
     values: [sessionIds],

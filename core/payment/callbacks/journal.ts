@@ -199,7 +199,7 @@ with entry as materialized (
   insert into callback_count as k (session_id, kept, ignored, mismatch)
   select e.session_id, count(*)::int, 0, 0 from entry e
   where e.session_id is not null
-    -- A subquery for each entry: PostgreSQL may read all counts for a join.
+    -- A scalar subquery. For NOT EXISTS, PostgreSQL may choose a join that reads all counts.
     and not coalesce((select f.kept >= $11 from callback_count f where f.session_id = e.session_id), false)
   group by e.session_id order by e.session_id
   on conflict (session_id) do update set kept = k.kept + excluded.kept

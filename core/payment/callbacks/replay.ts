@@ -35,7 +35,8 @@ export function createReplayCallback(options: ReplayOptions): ReplayCallback {
       });
       if (state === 'settled') return;
       await client.query(
-        `update callback set state = 'received', finished_at = null, tried_since = null
+        // With a session it would count as waiting for the verification of that session.
+        `update callback set state = 'received', session_id = null, finished_at = null, tried_since = null
          where id = $1 and state = $2`,
         [id, state],
       );

@@ -45,7 +45,7 @@ export type StoredSession = {
   readonly slotDisabled: boolean;
   /** Whether its payment grants what an offer sells. */
   readonly hasPurchase: boolean;
-  /** Whether callbacks wait, or have waited, for its verification. If false, none waits. */
+  /** Whether a callback has ever waited for a check of the session. If false, none waits. */
   readonly callbacksWaited: boolean;
   /** Where the customer's browser returns to, without the session's id; null if there is no such address. */
   readonly returnUrl: string | null;

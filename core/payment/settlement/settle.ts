@@ -34,7 +34,7 @@ import {
   isFullyClaimed,
   logFees,
   logUsages,
-  markCounted,
+  markUnjournaled,
   recordSteps,
   SETTLEMENT,
   type UsageEntry,
@@ -327,11 +327,14 @@ function finishCallbacks(send: Send, settled: readonly Settled[], at: Date): Pro
     const { named = [] } = finding;
     if (namesAnother(named, session, settledBy)) send(markOtherPayments(session, named, at, settledBy));
   }
-  const ids = paid.map(({ session }) => session.id);
-  if (ids.length > 0) send(markCounted(ids, at));
-  const waitedFor = paid.flatMap(({ session }) => (session.callbacksWaited ? [session.id] : []));
-  // A statement of its own: some of the waiting callbacks are finished by the one above.
-  if (waitedFor.length > 0) results.push(send(finishWaiting(waitedFor, PAID_BEFORE.detail, at)));
+  const idsOf = (callbacksWaited: boolean): string[] =>
+    paid
+      .filter(({ session }) => session.callbacksWaited === callbacksWaited)
+      .map(({ session }) => session.id);
+  const [waited, others] = [idsOf(true), idsOf(false)];
+  // A statement of its own, because finish_callbacks may finish some of the same callbacks.
+  if (waited.length > 0) results.push(send(finishWaiting(waited, PAID_BEFORE.detail, at)));
+  if (others.length > 0) send(markUnjournaled(others, at));
   return results;
 }
 

@@ -43,7 +43,8 @@ export async function claimProofs(
     text: `insert into payment_proof (gateway, kind, value, session_id)
            select s.gateway, t.kind, t.value, c.id
            from unnest($1::uuid[], $2::text[], $3::text[]) as t (session_id, kind, value)
-           -- Without the second condition, PostgreSQL may read all sessions.
+           -- PostgreSQL may have planned this while the table was small. The second condition makes it use
+           -- the index.
            join charge_session c on c.id = t.session_id and c.id = any($1) join slot s on s.id = c.slot_id
            order by s.gateway, t.kind, t.value
            on conflict do nothing returning session_id as "sessionId", gateway, kind, value`,
@@ -247,12 +248,16 @@ export function finishing(finished: readonly FinishedCallback[], at: Date, besid
 
 /**
  * Finishes the callbacks that wait for the verification of sessions that are now paid, because a paid session
- * is not verified again. If a callback names another payment, the sweep looks for duplicate payments. Returns
- * the gateway and the state of each callback.
+ * is not verified again. If a callback names another payment, or an unjournaled one may have, the sweep looks
+ * for duplicate payments. Returns the gateway and the state of each callback.
  */
 export function finishWaiting(sessionIds: readonly string[], reason: string, at: Date): QueryConfig {
   return { name: 'finish_waiting', text: FINISH_WAITING, values: [sessionIds, reason, at] };
 }
+
+/** Sessions that have unjournaled callbacks (callback_count_pkey). */
+const UNJOURNALED =
+  'select session_id from callback_count where session_id = any($1) and asked_for_at is not null';
 
 // callback_waiting_idx, charge_session_pkey
 const FINISH_WAITING = `with finished as (
@@ -262,9 +267,11 @@ const FINISH_WAITING = `with finished as (
 ), marked as (
   update charge_session c set ${setOtherPayment('$3')}
   from (
-    select distinct session_id from finished f
+    select session_id from finished f
     where (${isUnknownPayment('f.gateway', 'f.payment')})
       or (${isUnknownCheckout('f.session_id', 'f.checkout')})
+    union
+    ${UNJOURNALED}
   ) f
   where c.id = f.session_id and c.id = any($1) and c.status = 'success'
 ), noted as (
@@ -276,16 +283,15 @@ const FINISH_WAITING = `with finished as (
 select gateway, 'settled' as state from finished`;
 
 /**
- * Lets the sweep look for duplicate payments of those paid sessions that have unjournaled callbacks, because
- * these may name another payment.
+ * Marks the paid sessions that have unjournaled callbacks. Such a callback may name another payment, so the
+ * sweep looks for duplicate payments.
  */
-export function markCounted(sessionIds: readonly string[], at: Date): QueryConfig {
+export function markUnjournaled(sessionIds: readonly string[], at: Date): QueryConfig {
   return {
-    name: 'mark_counted_sessions',
-    // charge_session_pkey, callback_count_pkey
+    name: 'mark_unjournaled',
+    // charge_session_pkey
     text: `update charge_session c set ${setOtherPayment('$2')}
-           where c.status = 'success' and c.id = any(array(
-             select session_id from callback_count where session_id = any($1) and asked_for_at is not null))`,
+           where c.status = 'success' and c.id = any(array(${UNJOURNALED}))`,
     values: [sessionIds, at],
   };
 }

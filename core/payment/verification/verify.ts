@@ -134,6 +134,7 @@ async function gather(
   { id: sessionId, callbacksWaited }: StoredSession,
   trigger: WaitingCallback | undefined,
 ): Promise<GatheredCallbacks> {
+  // Most sessions have one callback. For them, this saves a search of every month of the journal.
   const rows = callbacksWaited ? await readWaiting(sessionId) : [];
   const kept = rows.slice(0, MAX_WAITING_CALLBACKS);
   const last = rows.length > MAX_WAITING_CALLBACKS ? kept.at(-1) : undefined;

@@ -1,4 +1,4 @@
-// Batches the peer's statements: bare node:http, and one statement for all waiting requests. It has no
+// Batches the statements of the bare peer: bare node:http, and one statement for all waiting requests. It has no
 // validation, limits, log, metrics or headers, and shows the effect of batching alone.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import pg from 'pg';

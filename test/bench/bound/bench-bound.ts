@@ -1,5 +1,5 @@
-// `npm run bench -- bound`: compares the hub and its peer with a server that only batches the peer's
-// statements.
+// `npm run bench -- bound`: compares the hub and the bare peer with a server that only batches the statements of the
+// bare peer.
 import { parseArgs } from 'node:util';
 import { checkAgreement } from '../agreement.ts';
 import { createCases } from '../cases.ts';
@@ -11,7 +11,7 @@ import { microsText, ratioText } from '../report/words.ts';
 import { startEnvironment } from '../sides/environment.ts';
 import { startBatchedStatements } from '../sides/floor.ts';
 import { startHub } from '../sides/hub.ts';
-import { startPeer } from '../sides/peer.ts';
+import { startBarePeer } from '../sides/peer.ts';
 import { makeLicenses } from '../test-data.ts';
 
 const { values } = parseArgs({ options: { smoke: { type: 'boolean', default: false } } });
@@ -32,7 +32,7 @@ async function measure(start: Start): Promise<string> {
   const { directory, redisUrl, begin } = await startEnvironment(start);
   const common = { directory, providerUrl: NO_PROVIDER };
   const hub = await begin(() => startHub({ ...common, redisUrl }));
-  const peer = await begin(() => startPeer({ ...common, redisUrl }));
+  const peer = await begin(() => startBarePeer(common));
   const joined = await begin(() => startBatchedStatements(directory));
   const licenses = makeLicenses(PLAN.licenses);
   for (const { database } of [hub, peer, joined]) await database?.addLicenses(licenses);
@@ -50,7 +50,7 @@ async function measure(start: Start): Promise<string> {
   return [HEAD, ...rows, ''].join('\n');
 }
 
-function rowsOf(title: string, { hub, peer, joined }: CaseResult): string {
+function rowsOf(title: string, { hub, bare: peer, joined }: CaseResult): string {
   const sides = [hub, peer, joined];
   const rows = PLAN.connections.map((connections) => {
     const ratios = [rateRatio(joined, peer, connections), rateRatio(hub, joined, connections)];

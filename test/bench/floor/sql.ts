@@ -1,4 +1,4 @@
-// The floor of the cases with a database: the peer's prepared statements without HTTP, JSON, signatures and
+// The floor of the cases with a database: the bare peer's prepared statements without HTTP, JSON, signatures and
 // the provider. `GET /<case>?connections=32&seconds=1` runs them with this concurrency and duration, and
 // returns the count.
 import { createServer, type IncomingMessage } from 'node:http';

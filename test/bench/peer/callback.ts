@@ -23,8 +23,8 @@ const INSERT_CALLBACK = `
 const COUNT_CALLBACK = `
   insert into callback_count as c (session_id, kept) values ($1, 1)
   on conflict (session_id) do update set kept = c.kept + 1 where c.kept < ${MAX_CALLBACKS} returning kept`;
-const FIND_SESSION = `
-  select id, transaction_id, status, amount_minor, currency, offer, customer from charge_session where`;
+const SELECT_SESSION = `
+  select id, transaction_id, status, amount_minor, currency, offer, customer from charge_session`;
 
 /** Inserts one row, and resolves with its id. */
 export async function insertCallback(
@@ -38,24 +38,30 @@ export async function insertCallback(
   return rows[0].id;
 }
 
-/** Finds the session by its id, or by the transaction's id if there is none. */
+/** Finds the session by its id, or by the transaction's id if `sessionId` is null. */
 export async function findSession(
   db: Pool | ClientBase,
   sessionId: string | null,
   transactionId: string,
 ): Promise<Session | undefined> {
-  const statement =
-    sessionId === null
-      ? { name: 'by_transaction', text: `${FIND_SESSION} transaction_id = $1`, values: [transactionId] }
-      : { name: 'by_id', text: `${FIND_SESSION} id = $1`, values: [sessionId] };
+  const isById = sessionId !== null;
+  const statement = {
+    name: isById ? 'session_by_id' : 'session_by_transaction',
+    text: `${SELECT_SESSION} where ${isById ? 'id' : 'transaction_id'} = $1`,
+    values: [sessionId ?? transactionId],
+  };
   return (await db.query(statement)).rows[0];
 }
 
-type Journaled = { readonly callbackId: string | undefined; readonly session: Session | undefined };
+type Journaled = {
+  /** Undefined if the callback was not stored. */
+  readonly callbackId: string | undefined;
+  readonly session: Session | undefined;
+};
 
 /**
- * Stores a callback with its session, unless the session has too many. A callback whose status has no effect is stored
- * in its final state.
+ * Stores a callback with its session, unless the session has `MAX_CALLBACKS`. A callback whose status has no effect is
+ * stored in its final state.
  */
 function journal(pool: Pool, sessionId: string | null, fields: Fields): Promise<Journaled> {
   return inTransaction(pool, async (client) => {
@@ -82,7 +88,7 @@ function isPaid({ status, val_id }: Fields): boolean {
 
 export type CallbackOptions = {
   readonly providerUrl: string;
-  /** Whether it stores callbacks without limit and session, and no provider calls. */
+  /** The bare peer stores each callback with the session id that it names, and records no call to the provider. */
   readonly isBare: boolean;
 };
 

@@ -15,12 +15,15 @@ export type Session = {
 
 export type Proof = { readonly gatewayTransactionId: string; readonly bankTransactionId: string };
 
-/** The call of the provider, for the record. */
+/** One call to the provider, as the table `verification` stores it. */
 export type ProviderCall = { readonly outcome: string; readonly askedAt: Date; readonly durationMs: number };
 
 const PATH = '/gateway_one/validator/api/validationserverAPI.php';
 
-/** Resolves without proof unless the provider confirms the full payment of this session. */
+/**
+ * Returns a function that asks the provider. It resolves with a proof only if the provider confirms the full payment of
+ * the session.
+ */
 export function createVerify(providerUrl: string) {
   const provider = new Pool(providerUrl, { connections: 64 });
   return async (
@@ -28,7 +31,7 @@ export function createVerify(providerUrl: string) {
     valId: string,
   ): Promise<{ readonly proof: Proof | undefined; readonly call: ProviderCall }> => {
     const askedAt = new Date();
-    const askedAtMs = performance.now();
+    const begun = performance.now();
     const query = new URLSearchParams({
       val_id: valId,
       store_id: 'store',
@@ -47,7 +50,7 @@ export function createVerify(providerUrl: string) {
     const proof = isPaid
       ? { gatewayTransactionId: answer['val_id'] ?? '', bankTransactionId: answer['bank_tran_id'] ?? '' }
       : undefined;
-    const durationMs = Math.round(performance.now() - askedAtMs);
+    const durationMs = Math.round(performance.now() - begun);
     return { proof, call: { outcome: answer['status'] ?? '', askedAt, durationMs } };
   };
 }

@@ -29,7 +29,7 @@ export type PeerOptions = {
   readonly redisUrl: string;
 };
 
-/** The peer with request validation, rate limit and log, the same work per request as the hub. */
+/** The same-work peer. It also limits requests and callbacks, writes a log, and records its calls to the provider. */
 export function startPeer({ redisUrl, ...options }: PeerOptions): Promise<PeerSide> {
   return start('peer', options, {
     HUB_BENCH_WORK: 'same',
@@ -38,7 +38,7 @@ export function startPeer({ redisUrl, ...options }: PeerOptions): Promise<PeerSi
   });
 }
 
-/** The peer without rate limit, log, limit of callbacks, and record of provider calls. */
+/** The peer without limits and log. It does not record its calls to the provider. */
 export function startBarePeer(options: Omit<PeerOptions, 'redisUrl'>): Promise<PeerSide> {
   return start('bare', options, {});
 }

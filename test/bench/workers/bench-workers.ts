@@ -79,7 +79,8 @@ async function measure({ name, hubs: count, workers }: (typeof SETUPS)[number], 
       return results.reduce((sum, { perSecond }) => sum + perSecond, 0);
     };
     await warmUp(WARM_UP, drive);
-    // Otherwise autovacuum does so, in some configurations during the measurement, and PostgreSQL plans the statements again.
+    // Autovacuum would do this during some measurements. PostgreSQL plans the statements again after it, so the hubs are
+    // warmed up once more.
     await query(databaseUrl, 'vacuum analyze');
     await drive(WARM_UP.windowSeconds);
     const before = processors(hubs);

@@ -3,6 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { openDatabase } from '../../../core/storage/database.ts';
 import { storageEntities } from '../../../core/storage/schema/entities.ts';
+import { streamOf } from '../../../core/storage/sql/transaction.ts';
 import { createDatabase, query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 
@@ -39,6 +40,32 @@ describe('a database', () => {
     await db.close();
     const left = `select from pg_stat_activity where datname = current_database() and application_name = 'hub'`;
     await until(async () => (await query(url, left)).length === 0, 'its connections are gone');
+  });
+
+  it('gets the statements of one tick in one write', async () => {
+    const db = await open(url);
+    const client = await db.pool.connect();
+    const stream = streamOf(client);
+    const { _write, _writev } = stream;
+    let writes = 0;
+    stream._write = (...args) => {
+      writes += 1;
+      _write.apply(stream, args);
+    };
+    stream._writev = (...args) => {
+      writes += 1;
+      _writev?.apply(stream, args);
+    };
+    const results = await Promise.all([
+      client.query('begin'),
+      client.query({ name: 'answer', text: 'select $1::int as answer', values: [42] }),
+      client.query('commit'),
+    ]);
+    const writesOfTick = writes;
+    client.release();
+    await db.close();
+    expect(results.map(({ command }) => command)).to.deep.equal(['BEGIN', 'SELECT', 'COMMIT']);
+    expect(writesOfTick).to.equal(1);
   });
 
   it('that does not answer is named with the cause and without its password', async () => {

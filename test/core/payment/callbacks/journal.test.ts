@@ -43,6 +43,18 @@ describe('the callback journal', () => {
     await database.down();
   });
 
+  /** Makes the credentials of the slot unreadable. Returns a function that restores them. */
+  const breakCredentials = async (): Promise<() => Promise<unknown>> => {
+    const seal = (sealed: Buffer | undefined) =>
+      query(databaseUrl, `update slot set sealed_credentials = $1 where name = 'store'`, [sealed]);
+    const [slot] = await query<{ sealed: Buffer }>(
+      databaseUrl,
+      `select sealed_credentials as sealed from slot where name = 'store'`,
+    );
+    await seal(Buffer.from('not sealed at all'));
+    return () => seal(slot?.sealed);
+  };
+
   it('commits a callback before the response to the provider', async () => {
     const session = await createSession(payments, 'gateway_two');
     const locker = new pg.Client({ connectionString: databaseUrl });
@@ -194,6 +206,24 @@ describe('the callback journal', () => {
     expect(audit).to.deep.equal(Array.from({ length: 3 }, () => ({ subject: callbackId })));
   });
 
+  it('settles a replayed mismatch later if the hub fails to process it at once', async () => {
+    const session = await createSession(payments, 'gateway_one');
+    for (const operation of ['gateway_one.validate', 'gateway_one.query'] as const) {
+      payments.simulator.faults.add({ kind: 'wrong_amount', operation });
+    }
+    await pay(payments, session);
+    const [entry] = await journal(payments, session);
+    expect(entry).to.include({ state: 'mismatch' });
+    const repair = await breakCredentials();
+    const failure = await payments.admin
+      .replayCallback({ callbackId: entry?.callbackId ?? '' })
+      .catch((error) => error);
+    expect(failure).to.be.instanceOf(Error);
+    await repair();
+    await until(async () => (await journal(payments, session))[0]?.state === 'settled', 'it is settled');
+    expect(await statusOf(payments, session)).to.equal('success');
+  });
+
   it('gives up a callback after a day without an answer of the provider, until it is replayed', async () => {
     const session = await createSession(payments, 'gateway_one');
     for (const operation of ['gateway_one.validate', 'gateway_one.query'] as const) {
@@ -232,13 +262,7 @@ describe('the callback journal', () => {
 
   it('gives up a callback that the hub fails to process for a day', async () => {
     const session = await createSession(payments, 'gateway_one');
-    const [slot] = await query<{ sealed: Buffer }>(
-      databaseUrl,
-      `select sealed_credentials as sealed from slot where name = 'store'`,
-    );
-    const reseal = (sealed: Buffer | undefined) =>
-      query(databaseUrl, `update slot set sealed_credentials = $1 where name = 'store'`, [sealed]);
-    await reseal(Buffer.from('not sealed at all'));
+    const repair = await breakCredentials();
     await pay(payments, session);
     await until(async () => ((await journal(payments))[0]?.attempts ?? 0) > 0, 'an attempt was made');
     const [entry] = await journal(payments);
@@ -247,7 +271,7 @@ describe('the callback journal', () => {
     const callbackId = entry?.callbackId ?? '';
     const stateOf = async () => (await payments.admin.getCallback({ callbackId })).callback?.state;
     await until(async () => (await stateOf()) === CallbackState.DEAD, 'the callback is given up');
-    await reseal(slot?.sealed);
+    await repair();
     await payments.admin.replayCallback({ callbackId });
     expect(await statusOf(payments, session)).to.equal('success');
   });

@@ -66,14 +66,15 @@ export function partOf(stack: readonly ProfileNode[]): Part | undefined {
   if (name === '(idle)') return undefined;
   if (name === '(garbage collector)') return 'garbage';
   // Native code belongs to its caller.
-  const parts = stack.map(({ callFrame }) => partOfUrl(callFrame.url));
-  if (WRITES.test(name)) return parts.includes('pg') ? 'write to PostgreSQL' : writeOf(parts);
-  return parts.find((part) => part !== undefined) ?? 'rest';
-}
-
-function writeOf(parts: readonly (Part | undefined)[]): Part {
+  const urls = stack.map(({ callFrame }) => callFrame.url);
+  const parts = urls.map(partOfUrl);
+  if (!WRITES.test(name)) return parts.find((part) => part !== undefined) ?? 'rest';
+  if (parts.includes('pg') || urls.some((url) => HUB_STORAGE.test(url))) return 'write to PostgreSQL';
   return parts.find((part) => part === 'Redis' || part === 'log') ?? 'write to clients';
 }
+
+/** The hub writes the statements of a tick together, after the driver has returned. */
+const HUB_STORAGE = /\/core\/storage\/sql\//;
 
 function partOfUrl(url: string): Part | undefined {
   if (url === '') return undefined;

@@ -287,11 +287,9 @@ select gateway, 'settled' as state from finished`;
  * sweep looks for duplicate payments.
  */
 export function markUnjournaled(sessionIds: readonly string[], at: Date): QueryConfig {
-  return {
-    name: 'mark_unjournaled',
-    // charge_session_pkey
-    text: `update charge_session c set ${setOtherPayment('$2')}
-           where c.status = 'success' and c.id = any(array(${UNJOURNALED}))`,
-    values: [sessionIds, at],
-  };
+  return { name: 'mark_unjournaled', text: MARK_UNJOURNALED, values: [sessionIds, at] };
 }
+
+// charge_session_pkey
+const MARK_UNJOURNALED = `update charge_session c set ${setOtherPayment('$2')}
+  where c.status = 'success' and c.id = any(array(${UNJOURNALED}))`;

@@ -48,8 +48,12 @@ export function measureProcess(metrics: Metrics, { version, role }: ProcessFacts
     },
     () => performance.timeOrigin / 1_000,
   );
-  metrics.gauge({ name: 'process_resident_memory_bytes', help: 'Resident memory.' }, () =>
-    process.memoryUsage.rss(),
+  metrics.gauge(
+    {
+      name: 'process_resident_memory_bytes',
+      help: 'Resident memory of the process, or of all workers without their parent process.',
+    },
+    () => process.memoryUsage.rss(),
   );
   metrics.gauge(
     { name: 'nodejs_heap_size_used_bytes', help: 'Used part of the JavaScript heap.' },

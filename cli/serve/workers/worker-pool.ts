@@ -57,11 +57,14 @@ export async function startWorkers(options: WorkerPoolOptions) {
     });
     let served = false;
     worker.once('exit', (code, signal) => {
-      metrics.remove(worker, !ending.aborted);
+      const isStopped = served && code === 0; // by SIGTERM to this worker alone
+      metrics.remove(worker, !ending.aborted && !isStopped);
       const reason = failure ?? (signal ? `killed by ${signal}` : `exit code ${code}`);
       ready.reject(new Error(failure ?? `worker ${number} did not start: ${reason}`));
       if (ending.aborted || (!served && deaths.length === 0)) return; // the caller handles the first start
-      logger.error({ worker: number, pid: worker.process.pid, reason }, 'a worker died');
+      const about = { worker: number, pid: worker.process.pid };
+      if (isStopped) logger.info(about, 'a worker was stopped: starting another');
+      else logger.error({ ...about, reason }, 'a worker died');
       startAgain(number, recent(deaths), reason).catch(() => {}); // it died as well: its exit says so
     });
     const addresses = await ready.promise;

@@ -1,4 +1,5 @@
-// Runs the embedded PostgreSQL for one hub: locks its data directory, and restarts the server if it dies.
+// Runs the embedded PostgreSQL for one hub: locks its data directory, restarts the server if it dies, and
+// shuts it down when the process exits.
 import { setTimeout } from 'node:timers/promises';
 import type pg from 'pg';
 import { dedicatedClient } from '../connection/client.ts';
@@ -55,6 +56,9 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
     if (!server.reused) await server.stop();
     throw error;
   });
+  // A second signal or a crash ends the process without `stop`.
+  const shutDown = (): void => server.shutDown();
+  process.on('exit', shutDown);
   return {
     url: server.url,
     /** Shuts the server down and unlocks the data directory. */
@@ -63,6 +67,7 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
       await restarting;
       await lock.end().catch(() => {}); // it may be gone already
       await server.stop();
+      process.off('exit', shutDown);
     },
   };
 }

@@ -1,7 +1,7 @@
 // How a running hub stops: it finishes current requests, unless a second signal arrives.
 import { once } from 'node:events';
 import { expect } from 'chai';
-import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
+import { discard, makeDataDir, postgresRuns } from '../../support/hub/data-dir.ts';
 import { type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
 import { beginRequest } from '../../support/network/slow-request.ts';
 import { createMigratedDatabase } from '../../support/postgres/databases.ts';
@@ -69,4 +69,22 @@ describe('a stopping hub', () => {
     await slow.closed();
     expect(hasLogged(hub, 'hub has stopped')).to.equal(false);
   });
+
+  for (const workers of ['1', '2']) {
+    it(`leaves no PostgreSQL behind after a second signal, with HUB_WORKERS=${workers}`, async function () {
+      this.timeout(120_000); // it makes a cluster
+      const dataDir = await makeDataDir();
+      dataDirs.push(dataDir);
+      const hub = await spawnHub({ HUB_DATA_DIR: dataDir, HUB_WORKERS: workers, HUB_DRAIN_SECONDS: '60' });
+      expect(await postgresRuns(dataDir)).to.equal(true);
+      hub.child.kill('SIGTERM');
+      await until(() => hasLogged(hub, 'hub is draining'), 'the hub is draining');
+      await until(() => {
+        hub.child.kill('SIGTERM');
+        return hub.child.exitCode !== null;
+      }, 'the hub has exited');
+      expect(hub.child.exitCode).to.equal(143);
+      await until(async () => !(await postgresRuns(dataDir)), 'PostgreSQL has stopped');
+    });
+  }
 });

@@ -37,6 +37,9 @@ function logged(hub: HubProcess, message: string, worker?: number) {
   );
 }
 
+const localToken = async (dataDir: string): Promise<string> =>
+  (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+
 /** The process that is this worker now. */
 const pidOf = (hub: HubProcess, worker: number): number => logged(hub, 'worker starts', worker).at(-1)?.pid;
 
@@ -100,8 +103,7 @@ describe('a hub with several workers', function () {
   });
 
   const read = async (): Promise<Scrape> => {
-    const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
-    return scrape({ rpcUrl: hub.rpcUrl, token });
+    return scrape({ rpcUrl: hub.rpcUrl, token: await localToken(dataDir) });
   };
 
   it('returns the metrics of all workers from any of them', async () => {
@@ -189,6 +191,15 @@ describe('workers on the embedded PostgreSQL', function () {
   after(async () => {
     await hub?.stop();
     await discard(dataDir);
+  });
+
+  it('are replaced one at a time by SIGTERM to a worker', async () => {
+    process.kill(pidOf(hub, 2), 'SIGTERM');
+    await until(() => logged(hub, 'worker is ready', 2).length === 2, 'another worker 2 is ready', 60_000);
+    expect(logged(hub, 'a worker was stopped: starting another')[0]).to.include({ worker: 2, level: 30 });
+    expect(logged(hub, 'a worker died')).to.deep.equal([]);
+    const { sum } = await scrape({ rpcUrl: hub.rpcUrl, token: await localToken(dataDir) });
+    expect(sum('hub_worker_deaths_total')).to.equal(0);
   });
 
   it('end with their PostgreSQL when one of them dies repeatedly', async () => {

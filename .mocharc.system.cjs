@@ -30,6 +30,7 @@ module.exports = {
     'test/client/package.test.ts',
     'test/core/contract/module.test.ts',
     'test/scripts/release/installed.test.ts',
+    'test/cli/checkout-bundle.test.ts',
     // The benchmark's parts, and the plans of all statements on a large database.
     'test/bench/**/*.test.ts',
   ],

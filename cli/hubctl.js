@@ -1,13 +1,13 @@
 #!/usr/bin/env node
 // The hubctl executable: runs the program with a Node.js that is recent enough.
 //
-// An old Node.js must be able to parse this file, so it imports no other file of the program.
+// An old Node.js must be able to load this file, so it imports other files only after the check.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { constants, userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 /** The minimum version, as in `engines` of package.json; a test compares them. */
 const MINIMUM = [24, 12];
@@ -18,21 +18,12 @@ if (isRecent(process.versions.node)) {
     process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
     process.channel.unref();
   }
-  // A checkout has the source, a published package only the compiled program.
-  const source = new URL('./main.ts', import.meta.url);
-  const compiled = new URL('../dist/cli/main.js', import.meta.url);
-  const inCheckout = existsSync(source);
-  // Compiling the program takes longer than most commands. A compiled hub uses no cache, because it would
-  // keep 6 MB of it in memory. A hub in a checkout uses one: without it, stripping the types takes even more
-  // memory.
+  // Compiling the program takes longer than most commands, so commands use a compile cache. A hub uses none,
+  // because it would keep 6 MB of it in memory.
   const command = process.argv.slice(2).find((word) => !word.startsWith('-'));
-  if (inCheckout) {
-    nodeModule.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/hubctl', import.meta.url)));
-  } else if (command !== 'serve') {
-    const cache = userCache();
-    if (cache !== undefined) nodeModule.enableCompileCache(cache);
-  }
-  await import((inCheckout ? source : compiled).href);
+  const { main, cache } = await program();
+  if (command !== 'serve' && cache !== undefined) nodeModule.enableCompileCache(cache);
+  await import(pathToFileURL(main).href);
 } else if (pinned !== undefined && process.env.HUBCTL_REEXEC === undefined) {
   runWith(pinned);
 } else {
@@ -41,6 +32,15 @@ if (isRecent(process.versions.node)) {
       'In a checkout, npm ci installs one.\n',
   );
   process.exitCode = 1;
+}
+
+/** The bundle of a package or of a checkout, and its compile cache. The source if it cannot be bundled. */
+async function program() {
+  const root = join(import.meta.dirname, '..');
+  const source = join(root, 'cli/main.ts');
+  if (!existsSync(source)) return { main: join(root, 'dist/cli/main.js'), cache: userCache() };
+  const { checkoutBundle } = await import('./checkout-bundle.js');
+  return checkoutBundle(root) ?? { main: source };
 }
 
 function isRecent(version) {

@@ -1,7 +1,7 @@
 // Bundles hubctl and the hub with all their packages: a process then loads a few files instead of hundreds.
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { build, type Metafile, type Plugin, stop } from 'esbuild';
+import { type BuildOptions, build, type Metafile, type Plugin, stop } from 'esbuild';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -36,7 +36,7 @@ const HTTP_BY_REQUIRE: Plugin = {
 
 /** Writes the program into a folder, without documentation and console. Returns the paths of the bundled files. */
 export async function writeProgram(folder: string): Promise<string[]> {
-  const { inputs } = await bundle(join(folder, 'dist'));
+  const { inputs } = await bundle(join(folder, 'dist'), {});
   for (const path of ASSETS) {
     const filter = (file: string): boolean => !file.endsWith('.ts');
     await cp(join(ROOT, path), join(folder, path), { recursive: true, filter });
@@ -45,7 +45,10 @@ export async function writeProgram(folder: string): Promise<string[]> {
 }
 
 /** Writes `cli/main.js`, and chunks that it loads on demand. */
-async function bundle(folder: string): Promise<Metafile> {
+async function bundle(
+  folder: string,
+  options: Pick<BuildOptions, 'sourcemap' | 'sourcesContent'>,
+): Promise<Metafile> {
   try {
     const { metafile } = await build({
       absWorkingDir: ROOT,
@@ -70,9 +73,17 @@ async function bundle(folder: string): Promise<Metafile> {
       legalComments: 'none', // LICENSES.txt contains them
       metafile: true,
       logLevel: 'warning',
+      ...options,
     });
     return metafile;
   } finally {
     await stop(); // ends the process of esbuild
   }
+}
+
+// Run by `hubctl` of a checkout: writes the bundle into the given folder, with source maps for debuggers.
+if (import.meta.main) {
+  const [folder] = process.argv.slice(2);
+  if (folder === undefined) throw new Error('usage: bundle-program.ts FOLDER');
+  await bundle(folder, { sourcemap: 'linked', sourcesContent: false });
 }

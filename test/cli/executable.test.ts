@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { HUBCTL_OF_CHECKOUT } from '../support/hub/hub-process.ts';
+import { HUBCTL_SOURCE } from '../support/hub/hub-process.ts';
 import { ended, hubctl, MACHINE_NODE, MACHINE_PATH, start } from './spawn-hubctl.ts';
 
 const HEAVY = '/connectrpc|mikro-orm|protobuf/';
@@ -24,7 +24,7 @@ describe('the hubctl executable', () => {
   });
 
   it('prints help with exit codes without loading Connect or the ORM', async () => {
-    const child = spawn(process.execPath, ['--import', REFUSE_HEAVY, HUBCTL_OF_CHECKOUT, '--help']);
+    const child = spawn(process.execPath, ['--import', REFUSE_HEAVY, HUBCTL_SOURCE, '--help']);
     const { code, stdout, stderr } = await ended(child);
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
     expect(stdout).to.contain('Exit codes:').and.contain('license');

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { isTracingEnabled } from '../../../cli/serve/tracing-enabled.ts';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
-import { HUBCTL_OF_CHECKOUT, type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
+import { HUBCTL_SOURCE, type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
 import { startReceiver } from '../../support/otlp/receiver.ts';
 import { createMigratedDatabase } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
@@ -39,7 +39,7 @@ describe('a hub that exports traces', () => {
     const loaded = async (environment: Record<string, string>): Promise<boolean> => {
       // A bundle does not load the packages by their names.
       const settings = { HUB_DATA_DIR: dataDir, DATABASE_URL: databaseUrl, NODE_OPTIONS, ...environment };
-      const hub = await spawnHub(settings, undefined, HUBCTL_OF_CHECKOUT);
+      const hub = await spawnHub(settings, undefined, HUBCTL_SOURCE);
       await askSome(hub);
       expect(await hub.stop()).to.equal(0);
       expect(hub.lines.join('\n').includes('trace_id')).to.equal(hub.complaints() !== '');

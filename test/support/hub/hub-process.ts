@@ -21,11 +21,12 @@ export type HubProcess = {
 /** Contains the path of the bundled hubctl. */
 export const PROGRAM_VARIABLE = 'TEST_HUBCTL';
 
-/** The hubctl of the checkout, which loads each module of the source on its own. */
-export const HUBCTL_OF_CHECKOUT = fileURLToPath(new URL('../../../cli/hubctl.js', import.meta.url));
+/** The source of hubctl: a process that runs it loads each module by its name. */
+export const HUBCTL_SOURCE = fileURLToPath(new URL('../../../cli/main.ts', import.meta.url));
 
 /** The bundled hubctl if the setup of the test run has built it, else that of the checkout. */
-export const HUBCTL = process.env[PROGRAM_VARIABLE] ?? HUBCTL_OF_CHECKOUT;
+export const HUBCTL =
+  process.env[PROGRAM_VARIABLE] ?? fileURLToPath(new URL('../../../cli/hubctl.js', import.meta.url));
 
 /**
  * Runs `hubctl serve` on free ports with only these variables, which may also set the ports. It can run as

@@ -1,0 +1,77 @@
+// The hubctl of a checkout bundles its source, and never runs an old bundle.
+import { execFile } from 'node:child_process';
+import { appendFile, cp, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { checkoutBundle, SOURCES } from '../../cli/checkout-bundle.js';
+import { writeProgram } from '../../scripts/release/bundle-program.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const COPIED = [...SOURCES, 'package.json', 'tsconfig.json'];
+
+describe('hubctl in a checkout', function () {
+  this.timeout(120_000); // it bundles several times
+  let checkout: string;
+  before(async () => {
+    checkout = await mkdtemp(join(tmpdir(), 'hub-checkout-'));
+    for (const path of COPIED) await cp(join(ROOT, path), join(checkout, path), { recursive: true });
+    await symlink(join(ROOT, 'node_modules'), join(checkout, 'node_modules'));
+  });
+  after(() => rm(checkout, { recursive: true, force: true }));
+
+  const version = async (): Promise<string> => {
+    const line = [join(checkout, 'cli/hubctl.js'), '--version'];
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, line, { env: {} });
+    expect(stderr).to.equal('');
+    return stdout.trim();
+  };
+  const bundles = (): Promise<string[]> => readdir(join(checkout, 'dist/checkout')).catch(() => []);
+
+  it('bundles its source once', async () => {
+    const first = await version();
+    expect(first).to.match(/^\d+\.\d+\.\d+/);
+    const built = await bundles();
+    expect(built).to.have.length(1);
+    expect(await version()).to.equal(first);
+    expect(await bundles()).to.deep.equal(built);
+  });
+
+  it('knows all folders with sources', async () => {
+    const inputs = await writeProgram(join(checkout, 'package'));
+    const own = inputs.filter((path) => !path.startsWith('node_modules/'));
+    expect(own).to.have.length.above(500);
+    expect(own.filter((path) => !SOURCES.some((folder) => path.startsWith(`${folder}/`)))).to.deep.equal([]);
+  });
+
+  it('runs a changed source at once', async () => {
+    await writeFile(
+      join(checkout, 'cli/version.ts'),
+      `export const packageVersion = (): string => 'changed';\n`,
+    );
+    expect(await version()).to.equal('changed');
+  });
+
+  it('bundles once if several processes start at the same time', async () => {
+    await appendFile(join(checkout, 'cli/version.ts'), '\n');
+    const before = await bundles();
+    expect(await Promise.all([version(), version(), version()])).to.deep.equal(Array(3).fill('changed'));
+    expect(await bundles()).to.have.length(before.length + 1);
+  });
+
+  it('keeps the five newest bundles', async () => {
+    for (let change = 0; change < 4; change++) {
+      await appendFile(join(checkout, 'cli/version.ts'), '\n');
+      await version();
+    }
+    expect(await bundles()).to.have.length(5);
+  });
+
+  it('runs the source if it cannot write a bundle', async () => {
+    await rm(join(checkout, 'dist'), { recursive: true });
+    await writeFile(join(checkout, 'dist'), ''); // a file where the folder would be
+    expect(checkoutBundle(checkout)).to.equal(undefined);
+    expect(await version()).to.equal('changed');
+  });
+});

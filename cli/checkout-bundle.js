@@ -2,8 +2,7 @@
 //
 // In JavaScript, because stripping types would take memory in each process.
 import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Folders with sources of the bundle. */
@@ -20,42 +19,54 @@ const KEPT = 5;
  */
 export function checkoutBundle(root) {
   const bundles = join(root, 'dist/checkout');
-  const bundle = join(bundles, stateOf(root));
-  const found = { main: join(bundle, 'cli/main.js'), cache: join(bundle, 'cache') };
-  if (existsSync(found.main)) return found;
-  const unfinished = `${bundle}-${process.pid}`;
-  const { status } = spawnSync(
-    process.execPath,
-    [join(root, 'scripts/release/bundle-program.ts'), unfinished],
-    { stdio: 'ignore' },
-  );
   try {
-    if (status === 0) renameSync(unfinished, bundle);
+    mkdirSync(bundles, { recursive: true });
+    const newest = finished(bundles).at(-1);
+    const bundle =
+      newest !== undefined && isCurrent(root, join(bundles, newest))
+        ? join(bundles, newest)
+        : build(root, bundles);
+    return { main: join(bundle, 'cli/main.js'), cache: join(bundle, 'cache') };
   } catch {
-    // another process was faster
+    return undefined;
   }
-  rmSync(unfinished, { recursive: true, force: true });
-  if (!existsSync(found.main)) return undefined;
-  removeOld(bundles);
-  return found;
 }
 
-/** A digest of the times and sizes of all sources. */
-function stateOf(root) {
-  const digest = createHash('sha256');
-  const files = SOURCES.flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true }).map((file) => join(folder, file)),
-  );
-  for (const file of [...files.sort(), ...MANIFESTS]) {
-    const { mtimeMs, size } = statSync(join(root, file), { throwIfNoEntry: false }) ?? {};
-    digest.update(`${file} ${mtimeMs} ${size}\n`);
-  }
-  return digest.digest('hex').slice(0, 16);
+/** Names of bundles, the oldest first: each is the time when it was finished. */
+function finished(bundles) {
+  return readdirSync(bundles)
+    .filter((name) => /^\d+$/.test(name))
+    .sort();
 }
 
-function removeOld(bundles) {
-  const byAge = readdirSync(bundles)
-    .map((name) => ({ name, time: statSync(join(bundles, name), { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
-    .sort((a, b) => b.time - a.time);
-  for (const { name } of byAge.slice(KEPT)) rmSync(join(bundles, name), { recursive: true, force: true });
+/**
+ * Whether no source has changed since the bundle was begun. A program of its own looks at the files, because that
+ * would take 4 MB of memory in this process.
+ */
+function isCurrent(root, bundle) {
+  const changed = [...SOURCES, ...MANIFESTS, '-cnewer', join(bundle, BEGUN)];
+  const { status, stdout } = spawnSync('find', changed, { cwd: root, stdio: ['ignore', 'pipe', 'ignore'] });
+  if (status !== 0) throw new Error('find failed');
+  return stdout.length === 0;
+}
+
+/** A file of a bundle whose time is that of its beginning. */
+const BEGUN = 'begun';
+
+function build(root, bundles) {
+  const unfinished = join(bundles, `unfinished-${process.pid}`);
+  try {
+    mkdirSync(unfinished);
+    writeFileSync(join(unfinished, BEGUN), '');
+    const bundler = join(root, 'scripts/release/bundle-program.ts');
+    const { status } = spawnSync(process.execPath, [bundler, unfinished], { stdio: 'ignore' });
+    if (status !== 0) throw new Error('the program cannot be bundled');
+    const bundle = join(bundles, String(Date.now()));
+    renameSync(unfinished, bundle);
+    for (const name of finished(bundles).slice(0, -KEPT))
+      rmSync(join(bundles, name), { recursive: true, force: true });
+    return bundle;
+  } finally {
+    rmSync(unfinished, { recursive: true, force: true });
+  }
 }

@@ -49,8 +49,8 @@ function isRecent(version) {
 }
 
 /**
- * The compile cache of this user: others could put code into a shared directory. Not from HOME, which sudo may
- * keep from the calling user. Undefined for a user without a home directory.
+ * The compile cache of this user: in a shared directory, another user could put code into it. HOME is not used,
+ * because under sudo it may be the home directory of the calling user. Undefined for a user without one.
  */
 function userCache() {
   const named = process.env.XDG_CACHE_HOME ?? '';

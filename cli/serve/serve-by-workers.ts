@@ -13,7 +13,7 @@ import { readerGone, type ServeOptions } from './serve-until-stopped.ts';
 import type { Settings } from './setting-table.ts';
 import { startWorkers, stopWorkers } from './workers/worker-pool.ts';
 
-/** Workers finish their requests within their own grace period and close; then they are killed. */
+/** Workers that have not exited by then are killed. It is longer than their own grace period. */
 export const STOP_MS = 15_000;
 
 /** Other connections to the embedded PostgreSQL: of this process, of a backup. */

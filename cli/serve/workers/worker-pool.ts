@@ -25,8 +25,10 @@ export type WorkerPoolOptions = {
 /** A worker that dies this often within this time is not restarted. */
 const DEATHS = 5;
 const DEATHS_WITHIN_MS = 60_000;
-/** Pause before the second start; the next one is twice as long. */
-const PAUSE_MS = 250;
+/** Of a worker that starts for the first time. */
+const NO_DEATHS: readonly number[] = [];
+/** Pause before the second restart. Each further pause is twice as long. */
+const FIRST_PAUSE_MS = 500;
 
 /**
  * Starts the first worker, which prepares the database, then the others; resolves when all of them serve.
@@ -42,7 +44,7 @@ export async function startWorkers(options: WorkerPoolOptions) {
   const metrics = createWorkerMetrics(count);
   let announcing: Promise<void> | undefined;
 
-  const start = async (number: number, deaths: readonly number[]): Promise<Addresses> => {
+  const start = async (number: number, deaths: readonly number[] = NO_DEATHS): Promise<Addresses> => {
     ending.throwIfAborted();
     const worker = cluster.fork({ ...environment, [WORKER_VARIABLE]: String(number) });
     logger.info({ worker: number, pid: worker.process.pid }, 'worker starts');
@@ -61,11 +63,14 @@ export async function startWorkers(options: WorkerPoolOptions) {
       metrics.remove(worker, !ending.aborted && !isStopped);
       const reason = failure ?? (signal ? `killed by ${signal}` : `exit code ${code}`);
       ready.reject(new Error(failure ?? `worker ${number} did not start: ${reason}`));
-      if (ending.aborted || (!served && deaths.length === 0)) return; // the caller handles the first start
+      if (ending.aborted || (!served && deaths === NO_DEATHS)) return; // the caller handles the first start
       const about = { worker: number, pid: worker.process.pid };
       if (isStopped) logger.info(about, 'a worker was stopped: starting another');
       else logger.error({ ...about, reason }, 'a worker died');
-      startAgain(number, recent(deaths), reason).catch(() => {}); // it died as well: its exit says so
+      const again = isStopped
+        ? start(number, recent(deaths))
+        : startAfterDeath(number, recent(deaths), reason);
+      again.catch(() => {}); // it died as well: its exit says so
     });
     const addresses = await ready.promise;
     served = true;
@@ -75,17 +80,25 @@ export async function startWorkers(options: WorkerPoolOptions) {
     return addresses;
   };
 
-  const startAgain = async (number: number, before: readonly number[], reason: string): Promise<void> => {
+  const startAfterDeath = async (
+    number: number,
+    before: readonly number[],
+    reason: string,
+  ): Promise<Addresses> => {
     const deaths = [...before, performance.now()];
     if (deaths.length >= DEATHS) {
-      return onLost(new Error(`worker ${number} died ${DEATHS} times within a minute: ${reason}`));
+      const lost = new Error(`worker ${number} died ${DEATHS} times within a minute: ${reason}`);
+      onLost(lost);
+      throw lost;
     }
-    if (before.length > 0) await setTimeout(PAUSE_MS * 2 ** before.length, undefined, { signal: ending });
-    await start(number, deaths);
+    if (before.length > 0) {
+      await setTimeout(FIRST_PAUSE_MS * 2 ** (before.length - 1), undefined, { signal: ending });
+    }
+    return start(number, deaths);
   };
 
-  const addresses = await start(1, []);
-  await Promise.all(Array.from({ length: count - 1 }, (_, index) => start(index + 2, [])));
+  const addresses = await start(1);
+  await Promise.all(Array.from({ length: count - 1 }, (_, index) => start(index + 2)));
   return { addresses, tell };
 }
 
@@ -105,7 +118,7 @@ export async function stopWorkers(graceMs: number, logger: Logger): Promise<void
   const killLater = setTimeout(graceMs, undefined, { signal: cancelKill.signal }).then(
     () => {
       for (const worker of liveWorkers()) {
-        logger.warn({ worker: worker.id, pid: worker.process.pid }, 'a worker does not stop: killing it');
+        logger.warn({ pid: worker.process.pid }, 'a worker does not stop: killing it');
         worker.process.kill('SIGKILL');
       }
     },

@@ -75,7 +75,8 @@ export type SessionUpdate = {
   /** Hold the session for review. The sweep verifies it again, because the rating may change. */
   readonly isHeld?: true;
   /**
-   * When the sweep verifies the session at the latest. With `checkout`: exactly then, or never if undefined.
+   * The latest time at which the sweep verifies the session. With `checkout`: the exact time, or undefined
+   * for never.
    */
   readonly checkAt?: Date | undefined;
   readonly checkout?: Checkout;
@@ -113,7 +114,7 @@ export function decide(context: Context, { proof, openRefundsMinor = 0n }: Circu
       const { gatewayTransactionId, bankTransactionId, risk, received } = verdict;
       // Not by the usage log: the first entry may have been pruned.
       const kind = session.gatewayTransactionId === undefined ? 'payment' : 'later_payment';
-      // A reversed payment that stands again keeps its refunds.
+      // A payment that the provider confirms again after its reversal keeps its refunds.
       const refundedMinor = proof === 'again' ? session.refundedMinor : 0n;
       const decision = transition(context, 'paid', {
         gatewayTransactionId,
@@ -123,7 +124,7 @@ export function decide(context: Context, { proof, openRefundsMinor = 0n }: Circu
       });
       const amountMinor = session.amount.minor - refundedMinor;
       if (amountMinor === 0n) return decision;
-      // A payment that stands again after its reversal was received once.
+      // A payment that the provider confirms again was received once.
       const net = received !== undefined && proof === 'new' ? { received } : {};
       return { ...decision, usage: { kind, gatewayTransactionId, amountMinor, ...net } };
     }

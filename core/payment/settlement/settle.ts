@@ -49,8 +49,8 @@ export type SettleOptions = PaymentDependencies &
   };
 
 /**
- * Settles a session by a finding. Resolves with undefined, and settles nothing, if another hub took the
- * verification lease of the finding since: the caller must verify again.
+ * Settles a session by a finding. Resolves with undefined, and settles nothing, if another hub has
+ * taken the verification lease in the meantime: the caller must verify again.
  *
  * @throws ProviderUnavailable if a new checkout has the payment id of another one
  */
@@ -311,7 +311,8 @@ function updateOf({ finding, session: { id, gateway }, decision: { next, changed
 }
 
 /**
- * Also marks the paid sessions whose callbacks name other payments. Each result has the finished callbacks.
+ * Finishes the callbacks, and marks the paid sessions whose callbacks name other payments. Each result has
+ * the finished callbacks.
  */
 function finishCallbacks(send: Send, settled: readonly Settled[], at: Date): Promise<QueryResult>[] {
   const outcomes = settled.flatMap(({ finding, decision }) =>

@@ -26,7 +26,7 @@ export type TracedCallback = {
   readonly sessionStatus: ChargeStatusName | undefined;
 };
 
-/** SQL: the actions that change a session's status. */
+/** SQL: the actions that change a session's status or its reason. */
 const STATUS_ACTIONS = `'charge_session.settle', 'charge_session.release'`;
 
 /** The latest replays of a callback that are listed. */

@@ -1,4 +1,5 @@
-// Proofs of payment that were claimed before: they have paid another session, or are given up again.
+// Finds payments that have paid another session, and deletes proofs of payment that a settlement does not
+// use.
 import type { PoolClient, QueryConfig } from 'pg';
 import { columns } from '../../storage/sql/transaction.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';

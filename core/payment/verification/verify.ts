@@ -1,4 +1,4 @@
-// Verifies a session: calls its provider under the verification lease and settles by the answer.
+// Verifies a session: calls its provider under the verification lease, and settles it with the answer.
 import type { Pool } from 'pg';
 import { inSpan } from '../../../lib/tracing/spans.ts';
 import { formatId } from '../../ids.ts';
@@ -50,7 +50,7 @@ export function createVerifySession(options: VerifyOptions): VerifySession {
 
 type Verifier = VerifyOptions & { readonly readWaiting: Batcher<string, Waiting[]> };
 
-/** Skips the lease if no provider call is needed or allowed, so that a flood of callbacks only reads. */
+/** Skips the lease if no provider call is needed or allowed. A flood of callbacks then causes only reads. */
 async function resultWithoutLease(
   options: VerifyOptions,
   request: VerifyRequest,
@@ -147,7 +147,7 @@ async function gather(
         id,
         gateway,
         triedSince: triedSinceMs === null ? undefined : new Date(triedSinceMs),
-        // Not used unless all callbacks agree on it, and not all were read.
+        // Used only if all callbacks agree on it, and here some were not read.
         validationId: last === undefined ? claim?.validationId : undefined,
         providerPaymentId: claim?.providerPaymentId,
       };

@@ -19,13 +19,13 @@ export type BatcherOptions<Q, A> = {
   readonly maxWaiting?: number;
   /** Milliseconds a request may wait. Default: 2000. */
   readonly maxWaitMs?: number;
-  /** Milliseconds after which a batch is late. Default: 10. */
+  /** Milliseconds after which a batch is late and the next one starts, even if not full. Default: 10. */
   readonly lateAfterMs?: number;
 };
 
 const MAX_WAITING = 2_000;
 const MAX_WAIT_MS = 2_000;
-/** Most batches take less, and two half-full batches cost nearly twice as much as a full one. */
+/** Most batches take less than this. Two half-full batches cost nearly twice as much as a full one. */
 const LATE_AFTER_MS = 10;
 /**
  * Requests do not wait for a batch of this size or smaller: with two clients, each would always wait for the
@@ -65,7 +65,7 @@ class BatchQueue<Q, A> {
   readonly #running: number[] = [];
   #next: NextBatch = { state: 'unplanned' };
   #overdueTimer: NodeJS.Timeout | undefined;
-  /** Since a request waited for too long, until a batch returns. */
+  /** True from the time when a request has waited too long until a batch returns. */
   #hasStalled = false;
 
   constructor(options: BatcherOptions<Q, A>) {

@@ -1,5 +1,5 @@
 // Assigns the time of a CPU profile to the parts of a server.
-import type { CpuProfile, ProfileNode } from './inspector.ts';
+import type { CpuProfile, ProfileNode } from './cpu-profile.ts';
 
 export const PARTS = [
   'write to clients',

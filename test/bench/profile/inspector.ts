@@ -1,21 +1,6 @@
 // Takes a CPU profile of a server under load through its Node.js inspector.
-
-/** The inspector's format: https://chromedevtools.github.io/devtools-protocol/v8/Profiler/ */
-export type CpuProfile = {
-  readonly nodes: readonly ProfileNode[];
-  /** The node id of each sample. */
-  readonly samples: readonly number[];
-  /** Microseconds of the monotonic clock, as `process.hrtime` has it. */
-  readonly startTime: number;
-  /** Microseconds from one sample to the next. */
-  readonly timeDeltas: readonly number[];
-};
-
-export type ProfileNode = {
-  readonly id: number;
-  readonly callFrame: { readonly functionName: string; readonly url: string };
-  readonly children?: readonly number[];
-};
+import type { CpuProfile } from './cpu-profile.ts';
+import { withSourceLocations } from './source-locations.ts';
 
 export type Profiler = { start(): Promise<void>; stop(): Promise<CpuProfile>; close(): void };
 
@@ -44,7 +29,10 @@ export async function connectProfiler(address: string): Promise<Profiler> {
   await send('Profiler.setSamplingInterval', { interval: SAMPLE_EVERY_MICROS });
   return {
     start: async () => void (await send('Profiler.start')),
-    stop: async () => ((await send('Profiler.stop')) as { profile: CpuProfile }).profile, // documented
+    async stop() {
+      const { profile } = (await send('Profiler.stop')) as { profile: CpuProfile }; // documented
+      return withSourceLocations(profile);
+    },
     close: () => socket.close(),
   };
 }

@@ -1,6 +1,6 @@
 // Divides the time of requests into the parts of the server's main thread, for the slowest and the median requests.
 import { createStackOf, partOf } from '../profile/by-part.ts';
-import type { CpuProfile, ProfileNode } from '../profile/inspector.ts';
+import type { CpuProfile, ProfileNode } from '../profile/cpu-profile.ts';
 import type { TimedRequest } from './one-caller.ts';
 
 const SLOWEST = 1 / 100;

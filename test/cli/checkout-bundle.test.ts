@@ -1,6 +1,17 @@
 // The hubctl of a checkout bundles its source, again after a change.
 import { execFile } from 'node:child_process';
-import { appendFile, cp, mkdtemp, readdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  rename,
+  rm,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -72,12 +83,39 @@ describe('hubctl in a checkout', function () {
     expect(await version()).to.equal('replaced');
   });
 
-  it('keeps the five newest bundles', async () => {
-    for (let change = 0; change < 4; change++) {
+  it('keeps the bundle of a running process, and the two newest', async () => {
+    const [used = ''] = await bundles();
+    await writeFile(join(checkout, 'dist/checkout', used, `used-by-${process.pid}`), '');
+    for (let change = 0; change < 3; change++) {
       await appendFile(join(checkout, 'cli/version.ts'), '\n');
       await version();
     }
-    expect(await bundles()).to.have.length(5);
+    expect(await bundles())
+      .to.have.length(3)
+      .and.include(used);
+  });
+
+  it('removes interrupted bundles', async () => {
+    const interrupted = join(checkout, 'dist/checkout/unfinished-1');
+    await mkdir(interrupted);
+    await utimes(interrupted, 0, 0);
+    await appendFile(join(checkout, 'cli/version.ts'), '\n');
+    await version();
+    expect(await bundles()).not.to.include('unfinished-1');
+  });
+
+  it('bundles again if the packages are replaced, or the clock was ahead', async () => {
+    const newest = async () => (await bundles()).sort().at(-1) ?? '';
+    const before = await newest();
+    await rm(join(checkout, 'node_modules'));
+    await symlink(join(ROOT, 'node_modules'), join(checkout, 'node_modules'));
+    await version();
+    const after = await newest();
+    expect(after > before).to.equal(true);
+    const ahead = String(Date.now() + 3_600_000);
+    await rename(join(checkout, 'dist/checkout', after), join(checkout, 'dist/checkout', ahead));
+    await version();
+    expect(await newest()).not.to.equal(ahead);
   });
 
   it('runs the source if it cannot write a bundle', async () => {

@@ -28,6 +28,8 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
   const path = dataDir.path;
   let server = await startEmbeddedPostgres({ dataDir: path, log, ...limits });
   let stopping = false;
+  /** Another hub may take over the data directory while this one does not hold the lock. */
+  let isLocked = true;
   let restarting: Promise<void> = Promise.resolve();
 
   const restart = async (): Promise<void> => {
@@ -39,6 +41,7 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
         const port = Number(new URL(server.url).port);
         server = await startEmbeddedPostgres({ dataDir: path, log, pickPort: async () => port, ...limits });
         lock = await takeLock(server, path, onGone);
+        isLocked = true;
         return log('PostgreSQL is running again');
       } catch (error) {
         if (attempt < RESTARTS) continue;
@@ -48,6 +51,7 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
   };
   const onGone = (): void => {
     if (stopping) return;
+    isLocked = false;
     log('PostgreSQL stopped: restarting it');
     restarting = restart();
   };
@@ -57,7 +61,9 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
     throw error;
   });
   // A second signal or a crash ends the process without `stop`.
-  const beginStop = (): void => server.beginStop();
+  const beginStop = (): void => {
+    if (isLocked) server.beginStop();
+  };
   process.on('exit', beginStop);
   return {
     url: server.url,
@@ -66,7 +72,7 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
       stopping = true;
       await restarting;
       await lock.end().catch(() => {}); // it may be gone already
-      await server.stop();
+      if (isLocked) await server.stop();
       process.off('exit', beginStop);
     },
   };

@@ -40,8 +40,10 @@ describe('the PostgreSQL of a data directory', () => {
     await until(async () => (await query(first.url, holders)).length === 0, 'the lock is free');
     const second = await own();
     expect(second.url).to.equal(first.url);
-    await second.stop();
     await first.stop();
+    expect(await query(second.url, 'select 1 as one'), 'the server of the second hub').to.have.length(1);
+    await second.stop();
+    expect(await postgresRuns(dataDir.path)).to.equal(false);
   });
 
   it('restarts at the same address after it is killed, and still belongs to its hub', async () => {

@@ -13,7 +13,7 @@ const REPLY_TIMEOUT_MS = 1_000;
 export const WORKERS: GaugeSpec = {
   name: 'hub_workers',
   labelNames: ['state'],
-  help: 'Worker processes: `wanted` as configured, `serving`, and `answering` now.',
+  help: 'Worker processes: wanted (as configured), serving, and answering now.',
 };
 export const DEATHS = {
   name: 'hub_worker_deaths_total',

@@ -26,7 +26,7 @@ export function resultsChart({ cases, connections, machine, at }: Results): stri
 <title>Requests per second: the hub, and a peer that does the same work</title>
 <text x="0" y="18" font-size="15" font-weight="600">Requests per second</text>
 <text x="0" y="36">${escaped(about)}</text>
-<text x="0" y="54">The peer is a service with Fastify and pg that does the same work, each request on its own.</text>
+<text x="0" y="54">The peer is a service with Fastify and pg that does the same work, each request on its own. × is the median of the rounds.</text>
 ${groups.join('\n')}
 </svg>
 `;

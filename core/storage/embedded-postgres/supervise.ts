@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import type pg from 'pg';
 import { dedicatedClient } from '../connection/client.ts';
 import type { DataDir } from '../data-dir.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from './start.ts';
+import { type EmbeddedPostgres, type EmbeddedPostgresOptions, startEmbeddedPostgres } from './start.ts';
 
 export type OwnedPostgres = Awaited<ReturnType<typeof ownPostgres>>;
 
@@ -26,22 +26,28 @@ const RESTART_DELAY_MS = 1_000;
 /** @throws Error if another hub runs on this data directory. */
 export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOptions) {
   const path = dataDir.path;
-  let server = await startEmbeddedPostgres({ dataDir: path, log, ...limits });
   let stopping = false;
   /** Another hub may take over the data directory while this one does not hold the lock. */
-  let isLocked = true;
+  let isLocked = false;
   let restarting: Promise<void> = Promise.resolve();
 
+  const startAndLock = async (more: Pick<EmbeddedPostgresOptions, 'pickPort'> = {}) => {
+    const server = await startEmbeddedPostgres({ dataDir: path, log, ...limits, ...more });
+    const lock = await takeLock(server, path, onGone).catch(async (error) => {
+      if (!server.reused) await server.stop();
+      throw error;
+    });
+    isLocked = true;
+    return { server, lock };
+  };
   const restart = async (): Promise<void> => {
     for (let attempt = 1; ; attempt++) {
       await setTimeout(RESTART_DELAY_MS);
       if (stopping) return;
       try {
         // On the same port, which the hub's pool uses.
-        const port = Number(new URL(server.url).port);
-        server = await startEmbeddedPostgres({ dataDir: path, log, pickPort: async () => port, ...limits });
-        lock = await takeLock(server, path, onGone);
-        isLocked = true;
+        const port = Number(new URL(owned.server.url).port);
+        owned = await startAndLock({ pickPort: async () => port });
         return log('PostgreSQL is running again');
       } catch (error) {
         if (attempt < RESTARTS) continue;
@@ -56,23 +62,20 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
     restarting = restart();
   };
 
-  let lock = await takeLock(server, path, onGone).catch(async (error) => {
-    if (!server.reused) await server.stop();
-    throw error;
-  });
+  let owned = await startAndLock();
   // A second signal or a crash ends the process without `stop`.
   const beginStop = (): void => {
-    if (isLocked) server.beginStop();
+    if (isLocked) owned.server.beginStop();
   };
   process.on('exit', beginStop);
   return {
-    url: server.url,
+    url: owned.server.url,
     /** Shuts the server down and unlocks the data directory. */
     async stop(): Promise<void> {
       stopping = true;
       await restarting;
-      await lock.end().catch(() => {}); // it may be gone already
-      if (isLocked) await server.stop();
+      await owned.lock.end().catch(() => {}); // it may be gone already
+      if (isLocked) await owned.server.stop();
       process.off('exit', beginStop);
     },
   };

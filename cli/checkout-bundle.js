@@ -30,9 +30,10 @@ export function checkoutBundle(root) {
   try {
     mkdirSync(bundles, { recursive: true });
     const newest = finished(bundles).at(-1);
-    const isUsable =
-      newest !== undefined && newest <= Date.now() && isCurrent(root, join(bundles, `${newest}`));
-    const bundle = isUsable ? join(bundles, `${newest}`) : build(root, bundles);
+    const bundle =
+      newest !== undefined && isCurrent(root, join(bundles, newest))
+        ? join(bundles, newest)
+        : build(root, bundles);
     unlessRefused(() => writeFileSync(join(bundle, `${USED_BY}${process.pid}`), ''));
     return { main: join(bundle, 'cli/main.js'), cache: join(bundle, 'cache') };
   } catch {
@@ -40,12 +41,15 @@ export function checkoutBundle(root) {
   }
 }
 
-/** The names of the finished bundles, in ascending order: each is the time when it was finished. */
+/**
+ * The names of the finished bundles, the newest last: each is the time when it was finished. If the clock was set
+ * back, old bundles have names in the future. They are left out.
+ */
 function finished(bundles) {
+  const now = Date.now();
   return readdirSync(bundles)
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .sort((a, b) => a - b);
+    .filter((name) => /^\d+$/.test(name) && Number(name) <= now)
+    .sort();
 }
 
 /**
@@ -82,16 +86,13 @@ function build(root, bundles) {
 
 /** A running process loads parts of its bundle on demand, so a bundle stays while a process uses it. */
 function removeOld(bundles) {
-  const now = Date.now();
-  // If the clock was set back, the names of old bundles are in the future.
-  const past = finished(bundles).filter((time) => time <= now);
-  const kept = new Set(past.slice(-KEPT).map(String));
+  const kept = finished(bundles).slice(-KEPT);
   for (const name of readdirSync(bundles)) {
     const path = join(bundles, name);
     unlessRefused(() => {
       const isOld = name.startsWith(UNFINISHED)
-        ? statSync(path).mtimeMs < now - INTERRUPTED_MS
-        : !kept.has(name) && !isUsed(path);
+        ? statSync(path).mtimeMs < Date.now() - INTERRUPTED_MS
+        : !kept.includes(name) && !isUsed(path);
       if (isOld) rmSync(path, { recursive: true, force: true });
     });
   }

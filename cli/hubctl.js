@@ -22,7 +22,8 @@ if (isRecent(process.versions.node)) {
   // because it would keep 6 MB of it in memory.
   const command = process.argv.slice(2).find((word) => !word.startsWith('-'));
   const { main, cache } = await program();
-  if (command !== 'serve' && cache !== undefined) nodeModule.enableCompileCache(cache);
+  const cacheInUse = command === 'serve' ? undefined : (cache ?? userCache());
+  if (cacheInUse !== undefined) nodeModule.enableCompileCache(cacheInUse);
   await import(pathToFileURL(main).href);
 } else if (pinned !== undefined && process.env.HUBCTL_REEXEC === undefined) {
   runWith(pinned);
@@ -34,11 +35,14 @@ if (isRecent(process.versions.node)) {
   process.exitCode = 1;
 }
 
-/** The bundle of a package or of a checkout, and its compile cache. The source if it cannot be bundled. */
+/**
+ * The main file of a package or of the bundle of a checkout, which has a compile cache of its own. The source if
+ * it cannot be bundled.
+ */
 async function program() {
   const root = join(import.meta.dirname, '..');
   const source = join(root, 'cli/main.ts');
-  if (!existsSync(source)) return { main: join(root, 'dist/cli/main.js'), cache: userCache() };
+  if (!existsSync(source)) return { main: join(root, 'dist/cli/main.js') };
   const { checkoutBundle } = await import('./checkout-bundle.js');
   return checkoutBundle(root) ?? { main: source };
 }

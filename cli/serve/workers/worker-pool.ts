@@ -25,8 +25,6 @@ export type WorkerPoolOptions = {
 /** A worker that dies this often within this time is not restarted. */
 const DEATHS = 5;
 const DEATHS_WITHIN_MS = 60_000;
-/** Of a worker that starts for the first time. */
-const NO_DEATHS: readonly number[] = [];
 /** Pause before the second restart. Each further pause is twice as long. */
 const FIRST_PAUSE_MS = 500;
 
@@ -44,7 +42,7 @@ export async function startWorkers(options: WorkerPoolOptions) {
   const metrics = createWorkerMetrics(count);
   let announcing: Promise<void> | undefined;
 
-  const start = async (number: number, deaths: readonly number[] = NO_DEATHS): Promise<Addresses> => {
+  const start = async (number: number, deaths: readonly number[], isFirst = false): Promise<Addresses> => {
     ending.throwIfAborted();
     const worker = cluster.fork({ ...environment, [WORKER_VARIABLE]: String(number) });
     logger.info({ worker: number, pid: worker.process.pid }, 'worker starts');
@@ -63,7 +61,7 @@ export async function startWorkers(options: WorkerPoolOptions) {
       metrics.remove(worker, !ending.aborted && !isStopped);
       const reason = failure ?? (signal ? `killed by ${signal}` : `exit code ${code}`);
       ready.reject(new Error(failure ?? `worker ${number} did not start: ${reason}`));
-      if (ending.aborted || (!served && deaths === NO_DEATHS)) return; // the caller handles the first start
+      if (ending.aborted || (!served && isFirst)) return; // the caller handles the first start
       const about = { worker: number, pid: worker.process.pid };
       if (isStopped) logger.info(about, 'a worker was stopped: starting another');
       else logger.error({ ...about, reason }, 'a worker died');
@@ -97,8 +95,8 @@ export async function startWorkers(options: WorkerPoolOptions) {
     return start(number, deaths);
   };
 
-  const addresses = await start(1);
-  await Promise.all(Array.from({ length: count - 1 }, (_, index) => start(index + 2)));
+  const addresses = await start(1, [], true);
+  await Promise.all(Array.from({ length: count - 1 }, (_, index) => start(index + 2, [], true)));
   return { addresses, tell };
 }
 

@@ -1,9 +1,10 @@
 // Measures hubs on prepared databases of different sizes: throughput, latency, sizes, plans and pruning time.
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@connectrpc/connect';
 import { RetentionService } from '../../../gen/hub/retention/v1/retention_service_pb.ts';
+import { localToken } from '../../support/hub/data-dir.ts';
 import { transportTo } from '../../support/hub/hub.ts';
 import { HUBCTL } from '../../support/hub/hub-process.ts';
 import type { Start } from '../interruptible.ts';
@@ -125,7 +126,7 @@ async function pruneOldest(
   { databaseUrl, dataDir, population }: PreparedDatabase,
   rpc: string,
 ): Promise<DatabaseResults['prune']> {
-  const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+  const token = await localToken(dataDir);
   const retention = createClient(RetentionService, transportTo(rpc, token));
   const from = new Date(population.from);
   const next = new Date(Date.UTC(from.getUTCFullYear(), from.getUTCMonth() + 1, 1));

@@ -1,5 +1,4 @@
 // Starts the hub as in production: `hubctl serve` with all features on and its log in a file.
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createClient, type Transport } from '@connectrpc/connect';
 import { newUuid } from '../../../core/ids.ts';
@@ -7,6 +6,7 @@ import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_s
 import { OfferService } from '../../../gen/hub/order/v1/offer_service_pb.ts';
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { localToken } from '../../support/hub/data-dir.ts';
 import { transportTo } from '../../support/hub/hub.ts';
 import { HUBCTL } from '../../support/hub/hub-process.ts';
 import { createDatabase, query } from '../../support/postgres/databases.ts';
@@ -73,7 +73,7 @@ export async function startHub({
     readyMark: 'hub is ready',
   });
   const { gateway, rpc } = JSON.parse(child.ready);
-  const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+  const token = await localToken(dataDir);
   const transport = transportTo(rpc, token);
   const { app } = await createClient(LicenseAdminService, transport).createApp({ slug: APP });
   const payments = createClient(PaymentAdminService, transport);

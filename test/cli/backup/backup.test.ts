@@ -10,7 +10,7 @@ import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_s
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { PaymentService } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
 import { webCrypto } from '../../core/license/verify/verifiers.ts';
-import { discard, makeDataDir, postgresRuns } from '../../support/hub/data-dir.ts';
+import { discard, localToken, makeDataDir, postgresRuns } from '../../support/hub/data-dir.ts';
 import { transportTo } from '../../support/hub/hub.ts';
 import { spawnHub } from '../../support/hub/hub-process.ts';
 import { issueLicense, type TestLicense } from '../../support/hub/license.ts';
@@ -133,7 +133,7 @@ describe('a backup', () => {
     payments.tap.release();
     const hub = await spawnHub({ HUB_DATA_DIR: dataDir });
     try {
-      const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+      const token = await localToken(dataDir);
       const transport = transportTo(hub.rpcUrl, token);
 
       // The license: signed before, it verifies with the key that is served now; and its seats are counted on.

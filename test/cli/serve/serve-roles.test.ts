@@ -1,11 +1,11 @@
 // The tiers apart: a core and a gateway in processes of their own answer as one process does.
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { Role } from '../../../gen/hub/access/v1/access_pb.ts';
 import { TokenService } from '../../../gen/hub/access/v1/token_service_pb.ts';
-import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
+import { discard, localToken, makeDataDir } from '../../support/hub/data-dir.ts';
 import { startHub, type TestHub, transportTo } from '../../support/hub/hub.ts';
 import { type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
 import { issueLicense } from '../../support/hub/license.ts';
@@ -43,7 +43,7 @@ describe('a gateway and a core in two processes', () => {
   });
 
   const tokens = async () => {
-    const admin = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+    const admin = await localToken(dataDir);
     return createClient(TokenService, transportTo(core.rpcUrl, admin));
   };
   const createToken = async (role: Role): Promise<string> =>
@@ -167,7 +167,7 @@ describe('a gateway and a core in two processes', () => {
   });
 
   it('serve each its own metrics, to the same callers', async () => {
-    const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+    const token = await localToken(dataDir);
     const [ofGateway, ofCore] = await Promise.all(
       [gateway.metricsUrl, core.rpcUrl].map((rpcUrl) => scrape({ rpcUrl, token })),
     );
@@ -188,7 +188,7 @@ describe('a gateway and a core in two processes', () => {
   });
 
   it('report a gateway as alive but not ready while the core is down', async () => {
-    const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+    const token = await localToken(dataDir);
     const ready = async () => (await fetch(`${gateway.gatewayUrl}/readyz`)).status;
     expect(await ready()).to.equal(200);
     expect(await core.stop()).to.equal(0);

@@ -8,7 +8,7 @@ import { type Client, createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { canEnter, unprivilegedAccount } from '../../../core/storage/embedded-postgres/account.ts';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
-import { discard, makeDataDir, postgresRuns } from '../../support/hub/data-dir.ts';
+import { discard, localToken, makeDataDir, postgresRuns } from '../../support/hub/data-dir.ts';
 import { transportTo } from '../../support/hub/hub.ts';
 import { HUBCTL, type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
 import { issueLicense } from '../../support/hub/license.ts';
@@ -18,7 +18,7 @@ import { hubctl } from '../spawn-hubctl.ts';
 
 /** The administration of a hub, with the token it left in its data directory. */
 async function adminOf(hub: HubProcess, dataDir: string): Promise<Client<typeof LicenseAdminService>> {
-  const token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+  const token = await localToken(dataDir);
   return createClient(LicenseAdminService, transportTo(hub.rpcUrl, token));
 }
 

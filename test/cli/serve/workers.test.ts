@@ -1,10 +1,8 @@
 // A hub with several processes: what they share, and the effect of a crash.
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import { poolSizeWarning, readConnectionLimit } from '../../../cli/serve/check-pool-size.ts';
-import { discard, makeDataDir, postgresRuns } from '../../support/hub/data-dir.ts';
+import { discard, localToken, makeDataDir, postgresRuns } from '../../support/hub/data-dir.ts';
 import { type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
 import { issueLicense } from '../../support/hub/license.ts';
 import { growth, type Scrape, scrape } from '../../support/hub/metrics.ts';
@@ -36,9 +34,6 @@ function logged(hub: HubProcess, message: string, worker?: number) {
     (entry) => entry.msg === message && (worker === undefined || entry.worker === worker),
   );
 }
-
-const localToken = async (dataDir: string): Promise<string> =>
-  (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
 
 /** The process that is this worker now. */
 const pidOf = (hub: HubProcess, worker: number): number => logged(hub, 'worker starts', worker).at(-1)?.pid;
@@ -102,9 +97,7 @@ describe('a hub with several workers', function () {
     expect(tokens).to.have.length(2);
   });
 
-  const read = async (): Promise<Scrape> => {
-    return scrape({ rpcUrl: hub.rpcUrl, token: await localToken(dataDir) });
-  };
+  const read = async (): Promise<Scrape> => scrape({ rpcUrl: hub.rpcUrl, token: await localToken(dataDir) });
 
   it('returns the metrics of all workers from any of them', async () => {
     const before = await read();

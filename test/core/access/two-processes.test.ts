@@ -1,13 +1,11 @@
 // An admin's decision at one hub applies at another process from the next call on.
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { Role } from '../../../gen/hub/access/v1/access_pb.ts';
 import { AccessService } from '../../../gen/hub/access/v1/access_service_pb.ts';
 import { TokenService } from '../../../gen/hub/access/v1/token_service_pb.ts';
-import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
+import { discard, localToken, makeDataDir } from '../../support/hub/data-dir.ts';
 import { transportTo } from '../../support/hub/hub.ts';
 import { type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
 import { createMigratedDatabase } from '../../support/postgres/databases.ts';
@@ -28,7 +26,7 @@ describe('a token at two hubs in processes of their own', () => {
     for (let count = 0; count < 2; count++) {
       hubs.push(await spawnHub({ HUB_DATA_DIR: dataDir, DATABASE_URL: databaseUrl }));
     }
-    admin = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+    admin = await localToken(dataDir);
   });
   after(async () => {
     for (const hub of hubs) await hub.stop();

@@ -10,7 +10,7 @@ import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_s
 import { type ChargeSession, SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { PaymentService } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
 import { createCanaries } from '../../support/hub/canaries.ts';
-import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
+import { discard, localToken, makeDataDir } from '../../support/hub/data-dir.ts';
 import { transportTo } from '../../support/hub/hub.ts';
 import { type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
 import { issueLicense } from '../../support/hub/license.ts';
@@ -60,7 +60,7 @@ describe('traces of a gateway and a core in two processes', () => {
       HUB_RETRY_DELAY_SECONDS: '1',
       DATABASE_URL: databaseUrl,
     });
-    token = (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
+    token = await localToken(dataDir);
     gateway = await spawnHub({
       ...collector,
       OTEL_SERVICE_NAME: 'front-door',

@@ -1,5 +1,5 @@
-// Creates and removes data directories for tests.
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
+// Creates, reads and removes data directories for tests.
+import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runningServer } from '../../../core/storage/embedded-postgres/lock-file.ts';
@@ -8,6 +8,11 @@ import { until } from '../until.ts';
 /** A new, empty directory that only its owner can enter. */
 export function makeDataDir(): Promise<string> {
   return mkdtemp(join(tmpdir(), 'hub-test-'));
+}
+
+/** The admin token that the hub of a data directory has created. */
+export async function localToken(dataDir: string): Promise<string> {
+  return (await readFile(join(dataDir, 'admin-token'), 'utf8')).trim();
 }
 
 /** Whether the embedded PostgreSQL of a data directory runs. */

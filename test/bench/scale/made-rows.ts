@@ -7,6 +7,7 @@ import { feeAmount } from '../../../core/payment/fees/amount.ts';
 import { formatMoney } from '../../../core/payment/money.ts';
 import type { Field } from './copy-rows.ts';
 import {
+  APP_VERSION,
   customerAt,
   customersOf,
   digest,
@@ -14,6 +15,7 @@ import {
   fingerprintAt,
   issuedEventAt,
   keyAt,
+  labelAt,
   licenseAt,
   type MadeSession,
   type Population,
@@ -139,7 +141,7 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
           const machine = isOfSite ? siteMachineAt(index - licenses) : fingerprintAt(index);
           const activated = new Date(createdAt);
           const seatId = uuidAt(createdAt, digest('seat', index));
-          return [seatId, id, machine, `desk ${index % 1000}`, '2.14.0', activated, activated];
+          return [seatId, id, machine, labelAt(index), APP_VERSION, activated, activated];
         }),
     },
     {

@@ -6,7 +6,16 @@ import { untilCalm } from '../measure.ts';
 import { usageOf } from '../sides/process-cost.ts';
 import { warmUp } from '../warm-up.ts';
 import type { Population } from './population.ts';
-import { OPERATIONS, type Operation, requestsFor } from './requests.ts';
+import {
+  FEW,
+  type Load,
+  licensesOf,
+  OPERATIONS,
+  type Operation,
+  requestsFor,
+  TARGETS,
+  type Targets,
+} from './requests.ts';
 
 export type Candidate = {
   readonly databaseUrl: string;
@@ -17,41 +26,54 @@ export type Candidate = {
 };
 
 export type Figures = {
-  /** Requests per second with 32 connections, in each round. */
-  readonly perSecond: readonly number[];
-  /** Milliseconds with one connection, in each round. */
-  readonly alone: readonly number[];
-  /** CPU microseconds of the hub per request, in each round. */
-  readonly cpuMicros: readonly number[];
-  /** Bytes of write-ahead log per request, in each round, including writes after the response. */
-  readonly walBytes: readonly number[];
+  readonly operation: Operation;
+  readonly targets: Targets;
+  readonly rounds: readonly Round[];
+};
+
+export type Round = {
+  /** Requests per second with 32 connections. */
+  readonly perSecond: number;
+  /** Milliseconds with one connection. */
+  readonly alone: number;
+  /** CPU microseconds of the hub per request. */
+  readonly cpuMicros: number;
+  /** Bytes of write-ahead log per request, including writes after the response. */
+  readonly walBytes: number;
 };
 
 const CONNECTIONS = 32;
-/** With 10 000 licenses, requests reach a license again after 5 000 requests, and a session after 500. */
+/** With 10 000 licenses, requests for all reach a license again after 5 000 requests, and a session after 500. */
 const REQUESTS = 2_000;
 const REQUESTS_ALONE = 300;
+/** The turns of requests with one connection, which differ from those of all rounds. */
+const TURNS_ALONE = 1_000;
 
+/** The figures of each candidate, by operation and targets. */
 export async function measureScale(
   candidates: readonly Candidate[],
   rounds: number,
   say: (line: string) => void,
-): Promise<Record<Operation, Figures>[]> {
-  const figures = candidates.map(() => emptyFigures());
+): Promise<Figures[][]> {
+  const figures = candidates.map(() =>
+    OPERATIONS.flatMap((operation) =>
+      TARGETS.map((targets) => ({ operation, targets, rounds: [] as Round[] })),
+    ),
+  );
   for (const candidate of candidates) {
     const rates = await warm(candidate);
     say(
       `warmed up, ${candidate.population.licenses}: ${rates.map(Math.round).join(', ')} status checks a second`,
     );
   }
-  for (let round = 0; round <= rounds; round++) {
-    for (const operation of OPERATIONS) {
+  for (let turn = 0; turn <= rounds; turn++) {
+    for (const [position, { operation, targets }] of figures[0]?.entries() ?? []) {
       for (const [index, candidate] of candidates.entries()) {
-        const measured = await measureOnce(candidate, operation, round);
+        const round = await measureOnce(candidate, { operation, targets, count: REQUESTS, turn });
         // The first round is a warm-up, mainly for activations.
-        if (round > 0) add(figures[index]?.[operation], measured);
+        if (turn > 0) figures[index]?.[position]?.rounds.push(round);
         say(
-          `round ${round}: ${operation}, ${candidate.population.licenses}: ${Math.round(measured.perSecond)}/s`,
+          `round ${turn}: ${operation}, ${targets}, ${candidate.population.licenses}: ${Math.round(round.perSecond)}/s`,
         );
       }
     }
@@ -63,50 +85,69 @@ export async function measureScale(
  * Warms up until the rate stops rising. Callbacks add rows, so they get a shorter time than operations that
  * only update one.
  */
-async function warm({ population, port }: Candidate): Promise<number[]> {
+async function warm(candidate: Candidate): Promise<number[]> {
+  const { population, port } = candidate;
   const windows: Partial<Record<Operation, number>> = { status: 8, reactivate: 8, callback: 3 };
   const rates: Partial<Record<Operation, number[]>> = {};
   for (const operation of OPERATIONS) {
     const windowsAtMost = windows[operation];
     if (windowsAtMost === undefined) continue;
-    const requests = requestsFor(operation, population, REQUESTS, 0);
+    const load: Load = { operation, targets: 'few', count: FEW, turn: 0 };
+    const requests = requestsFor(load, population);
     let sent = 0;
     const next = (): string | undefined => requests[sent++ % requests.length];
     rates[operation] = await warmUp({ windowSeconds: 1, windowsAtMost }, async (seconds) => {
       const { perSecond } = await closedLoop({ port, connections: CONNECTIONS, seconds, next });
       return perSecond;
     });
+    await forgetUse(candidate, [load]);
   }
   return rates.status ?? [];
 }
 
-type Measured = { readonly [K in keyof Figures]: number };
-
-async function measureOnce(
-  { databaseUrl, population, port, pid }: Candidate,
-  operation: Operation,
-  round: number,
-): Promise<Measured> {
-  const requests = requestsFor(operation, population, REQUESTS, round);
-  const alone = requestsFor(operation, population, REQUESTS_ALONE, round + 1_000);
-  await untilCalm([{ pid }]);
-  const single = await closedLoop({ port, connections: 1, seconds: 60, next: () => alone.pop() });
+async function measureOnce(candidate: Candidate, load: Load): Promise<Round> {
+  const { databaseUrl, population, port, pid } = candidate;
+  const alone: Load = { ...load, count: REQUESTS_ALONE, turn: load.turn + TURNS_ALONE };
+  const send = async (requests: string[], connections: number): Promise<number> => {
+    await untilCalm([{ pid }]);
+    const next = (): string | undefined => requests.pop();
+    return (await closedLoop({ port, connections, seconds: 60, next })).perSecond;
+  };
+  if (load.targets === 'few' && load.operation !== 'callback') {
+    // Then the measured requests have no time of use to write, and find all blocks in memory.
+    const check: Load = { operation: 'status', targets: 'few', count: FEW, turn: 0 };
+    await send(requestsFor(check, population), CONNECTIONS);
+  }
+  const single = await send(requestsFor(alone, population), 1);
+  const requests = requestsFor(load, population);
   await untilCalm([{ pid }]);
   const [walBefore, cpuBefore] = [await walPosition(databaseUrl), usageOf(pid)?.cpuSeconds ?? 0];
-  const { perSecond } = await closedLoop({
-    port,
-    connections: CONNECTIONS,
-    seconds: 60,
-    next: () => requests.pop(),
-  });
+  const perSecond = await send(requests, CONNECTIONS);
   await untilCalm([{ pid }]);
   const [walAfter, cpuAfter] = [await walPosition(databaseUrl), usageOf(pid)?.cpuSeconds ?? 0];
+  await forgetUse(candidate, [alone, load]);
   return {
     perSecond,
-    alone: 1_000 / single.perSecond,
-    cpuMicros: ((cpuAfter - cpuBefore) * 1e6) / REQUESTS,
-    walBytes: (walAfter - walBefore) / REQUESTS,
+    alone: 1_000 / single,
+    cpuMicros: ((cpuAfter - cpuBefore) * 1e6) / load.count,
+    walBytes: (walAfter - walBefore) / load.count,
   };
+}
+
+/**
+ * Dates the last use of the licenses of these loads back by a day. So the next request for one of them writes
+ * the time of use at every size, and not only where no license is requested twice.
+ */
+async function forgetUse({ databaseUrl, population }: Candidate, loads: readonly Load[]): Promise<void> {
+  const licenses = loads.flatMap((load) => licensesOf(load, population));
+  await query(
+    databaseUrl,
+    `with activity as (
+       update license_activity set last_active_on = last_active_on - 1 where license_id = any($1)
+     )
+     update seat set last_seen_at = last_seen_at - interval '1 day' where license_id = any($1) and released_at is null`,
+    [licenses],
+  );
 }
 
 async function walPosition(databaseUrl: string): Promise<number> {
@@ -115,16 +156,4 @@ async function walPosition(databaseUrl: string): Promise<number> {
     `select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') as bytes`,
   );
   return Number(row?.bytes);
-}
-
-function emptyFigures(): Record<Operation, { [K in keyof Figures]: number[] }> {
-  const none = () => ({ perSecond: [], alone: [], cpuMicros: [], walBytes: [] });
-  return { status: none(), activate: none(), reactivate: none(), callback: none() };
-}
-
-function add(to: { [K in keyof Figures]: number[] } | undefined, measured: Measured): void {
-  to?.perSecond.push(measured.perSecond);
-  to?.alone.push(measured.alone);
-  to?.cpuMicros.push(measured.cpuMicros);
-  to?.walBytes.push(measured.walBytes);
 }

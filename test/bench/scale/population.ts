@@ -53,6 +53,12 @@ export function fingerprintAt(index: number): string {
   return digest('machine', index);
 }
 
+export function labelAt(index: number): string {
+  return `desk ${index % 1000}`;
+}
+
+export const APP_VERSION = '2.14.0';
+
 /** The site license. Its index follows those of all other licenses. */
 export const SITE = { seats: 100_000, taken: 90_000 } as const;
 

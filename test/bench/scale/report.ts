@@ -1,9 +1,9 @@
 // Formats the results: tables of times and sizes, and the plan of every statement.
 import { median } from '../median.ts';
 import { blocksOf, nodesOf } from './judge-plan.ts';
-import type { Figures } from './measure-scale.ts';
+import type { Figures, Round } from './measure-scale.ts';
 import type { Statement } from './observe.ts';
-import { OPERATIONS, type Operation } from './requests.ts';
+import { FEW, OPERATIONS, type Operation, type Targets } from './requests.ts';
 import type { DatabaseResults, ScaleResults } from './run-scale.ts';
 
 export type Report = { readonly figures: string; readonly plans: string; readonly json: string };
@@ -30,27 +30,28 @@ function figuresOf({ at, machine, databases }: ScaleResults): string {
   const { cpu, cores, memoryGiB, system, node, postgres, loadBefore } = machine;
   const counts = databases.map(({ population }) => population.licenses.toLocaleString('en'));
   const row = (title: string, of: (database: DatabaseResults) => string) => [title, ...databases.map(of)];
-  const each = (unit: string, of: (figures: Figures) => readonly number[], digits = 0) =>
+  const head = ['', ...counts.map((count) => `${count} licenses`)];
+  const each = (targets: Targets, unit: string, of: (round: Round) => number, digits = 0) =>
     OPERATIONS.map((operation) =>
-      row(`${TITLES[operation]}, ${unit}`, ({ figures }) => median(of(figures[operation])).toFixed(digits)),
-    );
-  const measured = table(
-    ['', ...counts.map((count) => `${count} licenses`)],
-    [
-      ...each('requests/s, 32 connections', ({ perSecond }) => perSecond),
-      ...each('ms, 1 connection', ({ alone }) => alone, 2),
-      ...each('µs of the hub’s CPU', ({ cpuMicros }) => cpuMicros),
-      ...each('bytes of write-ahead log', ({ walBytes }) => walBytes),
-      row('pruning the oldest month, ms', ({ prune }) => prune.ms.toFixed(0)),
-      row('…of that, tables locked for others, ms', ({ prune }) => prune.lockedMs.toFixed(0)),
-      row('…with so many partitions and MB', ({ prune }) => `${prune.partitions}, ${megabytes(prune.bytes)}`),
-      row('new column in every license, s', ({ backfill }) => (backfill.ms / 1000).toFixed(0)),
-      row('…longest batch, ms', ({ backfill }) => backfill.longestBatchMs.toFixed(0)),
-      row('…longest update of a license by others, ms', ({ backfill }) =>
-        backfill.longestUpdateMs.toFixed(0),
+      row(`${TITLES[operation]}, ${unit}`, ({ figures }) =>
+        median(roundsOf(figures, operation, targets).map(of)).toFixed(digits),
       ),
-    ],
-  );
+    );
+  const requests = (targets: Targets) =>
+    table(head, [
+      ...each(targets, 'requests/s, 32 connections', ({ perSecond }) => perSecond),
+      ...each(targets, 'ms, 1 connection', ({ alone }) => alone, 2),
+      ...each(targets, 'µs of the hub’s CPU', ({ cpuMicros }) => cpuMicros),
+      ...each(targets, 'bytes of write-ahead log', ({ walBytes }) => walBytes),
+    ]);
+  const maintenance = table(head, [
+    row('pruning the oldest month, ms', ({ prune }) => prune.ms.toFixed(0)),
+    row('…of that, tables locked for others, ms', ({ prune }) => prune.lockedMs.toFixed(0)),
+    row('…with so many partitions and MB', ({ prune }) => `${prune.partitions}, ${megabytes(prune.bytes)}`),
+    row('new column in every license, s', ({ backfill }) => (backfill.ms / 1000).toFixed(0)),
+    row('…longest batch, ms', ({ backfill }) => backfill.longestBatchMs.toFixed(0)),
+    row('…longest update of a license by others, ms', ({ backfill }) => backfill.longestUpdateMs.toFixed(0)),
+  ]);
   const largest = databases.at(-1)?.sizes ?? [];
   const sizes = table(
     ['', ...counts.map((count) => `${count} licenses, MB`)],
@@ -64,14 +65,32 @@ function figuresOf({ at, machine, databases }: ScaleResults): string {
   return `${GENERATED}# Figures by size
 
 ${at.slice(0, 10)}, ${cores} cores (${cpu}), ${memoryGiB} GiB, ${system}, Node.js ${node}, PostgreSQL ${postgres}; load average
-before the run: ${loadBefore.toFixed(1)}. Medians of ${databases[0]?.figures.status.perSecond.length} rounds; in each round every
-request is made to every database in turn, 2,000 of a kind, each about another license or session, spread over all of them.
-Load generator, hub and PostgreSQL share the machine.
+before the run: ${loadBefore.toFixed(1)}. Medians of ${databases[0]?.figures[0]?.rounds.length} rounds. In each round every database
+gets 2,000 requests of each kind, in turn. Load generator, hub and PostgreSQL share the machine.
 
-${measured}
+## The same ${FEW} licenses or sessions
+
+These requests find all blocks in memory. No license is checked for the first time on its day.
+
+${requests('few')}
+## Licenses or sessions spread over all
+
+Each request concerns another license or session. Each soft check and activation is the first one of its license on its day, so the
+hub also writes the time and the day of the use, after the response. The blocks of the larger databases are not in the memory of PostgreSQL.
+
+${requests('all')}
+## Maintenance
+
+${maintenance}
 ## Sizes
 
 ${sizes}`;
+}
+
+function roundsOf(figures: readonly Figures[], operation: Operation, targets: Targets): readonly Round[] {
+  const found = figures.find((each) => each.operation === operation && each.targets === targets);
+  if (found === undefined) throw new Error(`${operation} was not measured for ${targets}`);
+  return found.rounds;
 }
 
 function plansText(licenses: number, statements: readonly Statement[]): string {

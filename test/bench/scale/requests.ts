@@ -1,33 +1,73 @@
 // Builds the requests to a hub on a populated database, spread over its licenses and sessions.
 import { formatId } from '../../../core/ids.ts';
-import { digest, fingerprintAt, keyAt, licenseAt, type Population, sessionAt } from './population.ts';
+import {
+  APP_VERSION,
+  digest,
+  fingerprintAt,
+  keyAt,
+  labelAt,
+  licenseAt,
+  type Population,
+  sessionAt,
+} from './population.ts';
 
 export const OPERATIONS = ['status', 'activate', 'reactivate', 'callback'] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
-/**
- * Complete HTTP/1.1 requests, generated before the first one is sent and spread over the whole population.
- */
-export function requestsFor(
-  operation: Operation,
-  population: Population,
-  count: number,
-  turn: number,
-): string[] {
-  const at = (number: number): number =>
-    operation === 'callback'
-      ? pick(population.sessions, number)
-      : // Every other license never expires.
-        2 * pick(population.licenses / 2, number) + 1;
+/** `few`: the same licenses or sessions in every turn. `all`: others for every turn and operation. */
+export const TARGETS = ['few', 'all'] as const;
+export type Targets = (typeof TARGETS)[number];
+
+/** So many licenses, or sessions, fit into the memory of PostgreSQL at every size. The smallest population has as many sessions. */
+export const FEW = 500;
+
+export type Load = {
+  readonly operation: Operation;
+  readonly targets: Targets;
+  readonly count: number;
+  readonly turn: number;
+};
+
+/** Complete HTTP/1.1 requests, generated before the first one is sent. */
+export function requestsFor(load: Load, population: Population): string[] {
+  return numbersOf(load).map(({ target, number }) =>
+    request(load.operation, population, indexOf(load.operation, population, target), number),
+  );
+}
+
+/** The ids of the licenses that the requests of a load concern. */
+export function licensesOf(load: Load, population: Population): string[] {
+  if (load.operation === 'callback') return [];
+  const indexes = numbersOf(load).map(({ target }) => indexOf(load.operation, population, target));
+  return [...new Set(indexes)].map((index) => licenseAt(population, index).id);
+}
+
+function numbersOf({
+  operation,
+  targets,
+  count,
+  turn,
+}: Load): { readonly target: number; readonly number: number }[] {
+  const others = FEW + OPERATIONS.indexOf(operation) * TARGETS_OF_OPERATION;
   return Array.from({ length: count }, (_, position) => {
     const number = position + turn * count;
-    return request(operation, population, at(number), number);
+    return { target: targets === 'few' ? number % FEW : others + number, number };
   });
 }
 
+const TARGETS_OF_OPERATION = 1_000_000;
+
+/** Spreads the targets over the whole population. */
+function indexOf(operation: Operation, population: Population, target: number): number {
+  return operation === 'callback'
+    ? pick(population.sessions, target)
+    : // Every other license never expires.
+      2 * pick(population.licenses / 2, target) + 1;
+}
+
 /** The machine of an activation: each one is new, also if its license had an earlier one. */
-function newMachine(number: number): string {
-  return digest('new-machine', number);
+function newMachine(index: number, number: number): string {
+  return digest(`new-machine-${index}`, number);
 }
 
 /** Visits every row once before it repeats one, with neighbors as far apart as possible. */
@@ -43,7 +83,7 @@ function request(operation: Operation, population: Population, index: number, nu
       return `GET /v1/status/${formatId('lic', id)}?fp=${fingerprintAt(index)} HTTP/1.1\r\nHost: hub\r\n\r\n`;
     }
     case 'activate':
-      return activation(index, newMachine(number));
+      return activation(index, newMachine(index, number));
     case 'reactivate':
       return activation(index, fingerprintAt(index));
     case 'callback': {
@@ -63,8 +103,9 @@ function activation(index: number, machineFingerprint: string): string {
   const body = JSON.stringify({
     licenseKey: keyAt(index),
     machineFingerprint,
-    machineLabel: 'desk',
-    appVersion: '2.15.0',
+    // Those of the made seats, so that a known machine changes nothing.
+    machineLabel: labelAt(index),
+    appVersion: APP_VERSION,
   });
   return post('/v1/activate', 'application/json', body);
 }

@@ -16,7 +16,6 @@ import { type Backfill, measureBackfill } from './backfill.ts';
 import { type Figures, measureScale } from './measure-scale.ts';
 import { observe, type Statement } from './observe.ts';
 import type { Population } from './population.ts';
-import type { Operation } from './requests.ts';
 import { type Size, sizesOf } from './sizes.ts';
 import { watchLocks } from './watch-locks.ts';
 
@@ -36,7 +35,7 @@ export type ScaleResults = {
 
 export type DatabaseResults = {
   readonly population: Population;
-  readonly figures: Readonly<Record<Operation, Figures>>;
+  readonly figures: readonly Figures[];
   readonly sizes: readonly Size[];
   /** Pruning of the oldest month: the total time, and the time that other clients wait for a table lock. */
   readonly prune: {
@@ -113,6 +112,7 @@ function startHub(databaseUrl: string, dataDir: string, redisUrl: string, logFil
       DATABASE_URL: databaseUrl,
       ...(redisUrl !== '' && { REDIS_URL: redisUrl }),
       HUB_LICENSE_RATE_PER_MINUTE: String(RATE_PER_MINUTE),
+      HUB_SESSION_CALLBACKS: '1000',
       // It also delivers the events of the hub whose statements are observed.
       HUB_EVENT_ALLOW_NETWORKS: '127.0.0.0/8',
     },

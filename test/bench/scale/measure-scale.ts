@@ -86,6 +86,7 @@ export async function measureScale(
  * only update one.
  */
 async function warm(candidate: Candidate): Promise<number[]> {
+  const begun = new Date();
   const { population, port } = candidate;
   const windows: Partial<Record<Operation, number>> = { status: 8, reactivate: 8, callback: 3 };
   const rates: Partial<Record<Operation, number[]>> = {};
@@ -100,12 +101,13 @@ async function warm(candidate: Candidate): Promise<number[]> {
       const { perSecond } = await closedLoop({ port, connections: CONNECTIONS, seconds, next });
       return perSecond;
     });
-    await forgetUse(candidate, [load]);
+    await forgetUse(candidate, [load], begun);
   }
   return rates.status ?? [];
 }
 
 async function measureOnce(candidate: Candidate, load: Load): Promise<Round> {
+  const begun = new Date();
   const { databaseUrl, population, port, pid } = candidate;
   const alone: Load = { ...load, count: REQUESTS_ALONE, turn: load.turn + TURNS_ALONE };
   const send = async (requests: string[], connections: number): Promise<number> => {
@@ -125,7 +127,7 @@ async function measureOnce(candidate: Candidate, load: Load): Promise<Round> {
   const perSecond = await send(requests, CONNECTIONS);
   await untilCalm([{ pid }]);
   const [walAfter, cpuAfter] = [await walPosition(databaseUrl), usageOf(pid)?.cpuSeconds ?? 0];
-  await forgetUse(candidate, [alone, load]);
+  await forgetUse(candidate, [alone, load], begun);
   return {
     perSecond,
     alone: 1_000 / single,
@@ -136,16 +138,26 @@ async function measureOnce(candidate: Candidate, load: Load): Promise<Round> {
 
 /**
  * Dates the last use of the licenses of these loads back by a day. So the next request for one of them writes
- * the time of use at every size, and not only where no license is requested twice.
+ * the time of use at every size, and not only where no license is requested twice. Releases their new seats,
+ * because a license has only ten.
  */
-async function forgetUse({ databaseUrl, population }: Candidate, loads: readonly Load[]): Promise<void> {
+async function forgetUse(
+  { databaseUrl, population }: Candidate,
+  loads: readonly Load[],
+  since: Date,
+): Promise<void> {
   const licenses = loads.flatMap((load) => licensesOf(load, population));
+  const ofLicenses = 'license_id = any($1) and released_at is null';
+  await query(databaseUrl, `update seat set released_at = now() where ${ofLicenses} and activated_at >= $2`, [
+    licenses,
+    since,
+  ]);
   await query(
     databaseUrl,
     `with activity as (
        update license_activity set last_active_on = last_active_on - 1 where license_id = any($1)
      )
-     update seat set last_seen_at = last_seen_at - interval '1 day' where license_id = any($1) and released_at is null`,
+     update seat set last_seen_at = last_seen_at - interval '1 day' where ${ofLicenses}`,
     [licenses],
   );
 }

@@ -53,7 +53,7 @@ export type MadeTable = {
 };
 
 export const CURRENCY = 'BDT';
-const SEATS = 5;
+const SEATS = 10;
 /** Validity of a license that ends. */
 const LICENSE_MS = 30 * 24 * 60 * 60 * 1000;
 /** From a payment to the next look for its refunds: longer than the hub runs. */

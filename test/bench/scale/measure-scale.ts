@@ -1,5 +1,6 @@
 // Sends the same requests to hubs on databases of different sizes in turn, so that a disturbance affects all
 // of them.
+import { setTimeout } from 'node:timers/promises';
 import { query } from '../../support/postgres/databases.ts';
 import { closedLoop } from '../load/closed-loop.ts';
 import { untilCalm } from '../measure.ts';
@@ -87,7 +88,7 @@ export async function measureScale(
  */
 async function warm(candidate: Candidate): Promise<number[]> {
   const begun = new Date();
-  const { population, port } = candidate;
+  const { population, port, pid } = candidate;
   const windows: Partial<Record<Operation, number>> = { status: 8, reactivate: 8, callback: 3 };
   const rates: Partial<Record<Operation, number[]>> = {};
   for (const operation of OPERATIONS) {
@@ -101,6 +102,7 @@ async function warm(candidate: Candidate): Promise<number[]> {
       const { perSecond } = await closedLoop({ port, connections: CONNECTIONS, seconds, next });
       return perSecond;
     });
+    await untilWritten(pid);
     await forgetUse(candidate, [load], begun);
   }
   return rates.status ?? [];
@@ -119,13 +121,14 @@ async function measureOnce(candidate: Candidate, load: Load): Promise<Round> {
     // Then the measured requests have no time of use to write, and find all blocks in memory.
     const check: Load = { operation: 'status', targets: 'few', count: FEW, turn: 0 };
     await send(requestsFor(check, population), CONNECTIONS);
+    await untilWritten(pid);
   }
   const single = await send(requestsFor(alone, population), 1);
   const requests = requestsFor(load, population);
-  await untilCalm([{ pid }]);
+  await untilWritten(pid);
   const [walBefore, cpuBefore] = [await walPosition(databaseUrl), usageOf(pid)?.cpuSeconds ?? 0];
   const perSecond = await send(requests, CONNECTIONS);
-  await untilCalm([{ pid }]);
+  await untilWritten(pid);
   const [walAfter, cpuAfter] = [await walPosition(databaseUrl), usageOf(pid)?.cpuSeconds ?? 0];
   await forgetUse(candidate, [alone, load], begun);
   return {
@@ -134,6 +137,12 @@ async function measureOnce(candidate: Candidate, load: Load): Promise<Round> {
     cpuMicros: ((cpuAfter - cpuBefore) * 1e6) / load.count,
     walBytes: (walAfter - walBefore) / load.count,
   };
+}
+
+/** Waits until the hub has written the times of use, which it does at most once a second: last-seen.ts. */
+async function untilWritten(pid: number): Promise<void> {
+  await setTimeout(1_100);
+  await untilCalm([{ pid }]);
 }
 
 /**

@@ -6,12 +6,18 @@ import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_s
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
 import { transportTo } from '../../support/hub/hub.ts';
 import { type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
-import { createDatabase, query, startFlushingPostgres } from '../../support/postgres/databases.ts';
+import {
+  asSuperuser,
+  createDatabase,
+  query,
+  startFlushingPostgres,
+} from '../../support/postgres/databases.ts';
 import { interruptible, type Start } from '../interruptible.ts';
 import { closedLoop } from '../load/closed-loop.ts';
 import { median } from '../median.ts';
 import { postgresCpuSeconds, usageOf } from '../sides/process-cost.ts';
 import { warmUp } from '../warm-up.ts';
+import { sampleWaits, type Waits } from './wait-events.ts';
 
 /** The configurations: several processes of one hub, or several hubs with one process each. */
 const SETUPS = [
@@ -33,6 +39,8 @@ type Sample = {
   readonly client: number;
   /** Peak resident memory of the largest process of the hubs. */
   readonly largestMiB: number;
+  /** In another window, because sampling takes CPU time. */
+  readonly waits: Waits;
 };
 
 const samples = new Map<string, Sample[]>();
@@ -97,6 +105,7 @@ async function measure({ name, hubs: count, workers }: (typeof SETUPS)[number], 
         postgres: (after.postgres - before.postgres) / elapsed,
         client: (after.client - before.client) / elapsed,
         largestMiB: after.largestMiB,
+        waits: await sampleWaits(asSuperuser(databaseUrl), () => drive(SECONDS)),
       },
     ]);
   }
@@ -125,7 +134,7 @@ async function prepare(transport: ReturnType<typeof transportTo>): Promise<Load[
 }
 
 /** CPU seconds so far of the hubs with their workers, of this PostgreSQL's processes, and of this program; and memory. */
-function processors(hubs: readonly HubProcess[]): Omit<Sample, 'perSecond'> {
+function processors(hubs: readonly HubProcess[]): Omit<Sample, 'perSecond' | 'waits'> {
   const seconds = (pid: number): number => usageOf(pid)?.cpuSeconds ?? 0;
   const heads = hubs.map(({ child }) => child.pid);
   const sum = { hub: 0, postgres: postgresCpuSeconds() ?? 0, client: seconds(process.pid), largestMiB: 0 };
@@ -152,10 +161,22 @@ function table(): string {
       median(all.map(({ perSecond }) => perSecond)).toFixed(0),
       ...(['hub', 'postgres', 'client'] as const).map((who) => median(all.map((one) => one[who])).toFixed(2)),
       median(all.map(({ largestMiB }) => largestMiB)).toFixed(0),
+      waitsOf(all),
     ];
     return `| ${[key, ...figures].join(' | ')} |`;
   });
   const head =
-    '| request | processes | requests per second | CPU of the hub | CPU of PostgreSQL | CPU of the client | largest process, MiB |\n|---|---|---|---|---|---|---|';
+    '| request | processes | requests per second | CPU of the hub | CPU of PostgreSQL | CPU of the client | largest process, MiB | connections of PostgreSQL at work |\n|---|---|---|---|---|---|---|---|';
   return `${[head, ...lines.toSorted()].join('\n')}\n`;
+}
+
+/** The most frequent wait events, with the average number of connections. */
+function waitsOf(all: readonly Sample[]): string {
+  const events = new Set(all.flatMap(({ waits }) => [...waits.keys()]));
+  return [...events]
+    .map((event) => ({ event, count: median(all.map(({ waits }) => waits.get(event) ?? 0)) }))
+    .filter(({ count }) => count >= 0.05)
+    .toSorted((one, other) => other.count - one.count)
+    .map(({ event, count }) => `${event} ${count.toFixed(2)}`)
+    .join(', ');
 }

@@ -13,7 +13,7 @@ import { type PreparedDatabase, runScale } from './run-scale.ts';
 
 const { values } = parseArgs({
   options: {
-    /** Numbers of licenses in ascending order, separated by commas. Ten million take 31 GB of disk. */
+    /** Numbers of licenses in ascending order, separated by commas. Ten million take 36 GB of disk. */
     licenses: { type: 'string', default: '10000,1000000' },
     rounds: { type: 'string', default: '3' },
     /** Writes docs/scale-figures.md, docs/scale-plans.md and test/bench/results/scale.json. */

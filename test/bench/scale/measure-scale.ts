@@ -8,12 +8,12 @@ import { usageOf } from '../sides/process-cost.ts';
 import { warmUp } from '../warm-up.ts';
 import type { Population } from './population.ts';
 import {
-  FEW,
   type Load,
   licensesOf,
   OPERATIONS,
   type Operation,
   requestsFor,
+  SAME_TARGETS,
   TARGETS,
   type Targets,
 } from './requests.ts';
@@ -36,19 +36,19 @@ export type Round = {
   /** Requests per second with 32 connections. */
   readonly perSecond: number;
   /** Milliseconds with one connection. */
-  readonly alone: number;
+  readonly latencyMs: number;
   /** CPU microseconds of the hub per request. */
   readonly cpuMicros: number;
-  /** Bytes of write-ahead log per request, including writes after the response. */
+  /** Bytes of write-ahead log of the server per request, including writes after the response. */
   readonly walBytes: number;
 };
 
 const CONNECTIONS = 32;
-/** With 10 000 licenses, requests for all reach a license again after 5 000 requests, and a session after 500. */
-const REQUESTS = 2_000;
-const REQUESTS_ALONE = 300;
-/** The turns of requests with one connection, which differ from those of all rounds. */
-const TURNS_ALONE = 1_000;
+/** With 10 000 licenses, spread requests reach a license again after 5 000 requests, and a session after 500. */
+export const REQUESTS = 2_000;
+const SINGLE_REQUESTS = 300;
+/** Added to the turn of requests with one connection, so that they concern other licenses. */
+const SINGLE_TURN_OFFSET = 1_000;
 
 /** The figures of each candidate, by operation and targets. */
 export async function measureScale(
@@ -94,7 +94,7 @@ async function warm(candidate: Candidate): Promise<number[]> {
   for (const operation of OPERATIONS) {
     const windowsAtMost = windows[operation];
     if (windowsAtMost === undefined) continue;
-    const load: Load = { operation, targets: 'few', count: FEW, turn: 0 };
+    const load: Load = { operation, targets: 'same', count: SAME_TARGETS, turn: 0 };
     const requests = requestsFor(load, population);
     let sent = 0;
     const next = (): string | undefined => requests[sent++ % requests.length];
@@ -102,8 +102,8 @@ async function warm(candidate: Candidate): Promise<number[]> {
       const { perSecond } = await closedLoop({ port, connections: CONNECTIONS, seconds, next });
       return perSecond;
     });
-    await untilWritten(pid);
-    await forgetUse(candidate, [load], begun);
+    await untilUseWritten(pid);
+    await resetLicenses(candidate, [load], begun);
   }
   return rates.status ?? [];
 }
@@ -111,36 +111,36 @@ async function warm(candidate: Candidate): Promise<number[]> {
 async function measureOnce(candidate: Candidate, load: Load): Promise<Round> {
   const begun = new Date();
   const { databaseUrl, population, port, pid } = candidate;
-  const alone: Load = { ...load, count: REQUESTS_ALONE, turn: load.turn + TURNS_ALONE };
+  const singleLoad: Load = { ...load, count: SINGLE_REQUESTS, turn: load.turn + SINGLE_TURN_OFFSET };
   const send = async (requests: string[], connections: number): Promise<number> => {
-    await untilCalm([{ pid }]);
     const next = (): string | undefined => requests.pop();
     return (await closedLoop({ port, connections, seconds: 60, next })).perSecond;
   };
-  if (load.targets === 'few' && load.operation !== 'callback') {
-    // Then the measured requests have no time of use to write, and find all blocks in memory.
-    const check: Load = { operation: 'status', targets: 'few', count: FEW, turn: 0 };
+  if (load.targets === 'same' && load.operation !== 'callback') {
+    // Then the measured requests have no time of use to write.
+    const check: Load = { operation: 'status', targets: 'same', count: SAME_TARGETS, turn: 0 };
     await send(requestsFor(check, population), CONNECTIONS);
-    await untilWritten(pid);
+    await untilUseWritten(pid);
   }
-  const single = await send(requestsFor(alone, population), 1);
+  await untilCalm([{ pid }]);
+  const singlePerSecond = await send(requestsFor(singleLoad, population), 1);
   const requests = requestsFor(load, population);
-  await untilWritten(pid);
+  await untilUseWritten(pid);
   const [walBefore, cpuBefore] = [await walPosition(databaseUrl), usageOf(pid)?.cpuSeconds ?? 0];
   const perSecond = await send(requests, CONNECTIONS);
-  await untilWritten(pid);
+  await untilUseWritten(pid);
   const [walAfter, cpuAfter] = [await walPosition(databaseUrl), usageOf(pid)?.cpuSeconds ?? 0];
-  await forgetUse(candidate, [alone, load], begun);
+  await resetLicenses(candidate, [singleLoad, load], begun);
   return {
     perSecond,
-    alone: 1_000 / single,
+    latencyMs: 1_000 / singlePerSecond,
     cpuMicros: ((cpuAfter - cpuBefore) * 1e6) / load.count,
     walBytes: (walAfter - walBefore) / load.count,
   };
 }
 
 /** Waits until the hub has written the times of use, which it does at most once a second: last-seen.ts. */
-async function untilWritten(pid: number): Promise<void> {
+async function untilUseWritten(pid: number): Promise<void> {
   await setTimeout(1_100);
   await untilCalm([{ pid }]);
 }
@@ -150,7 +150,7 @@ async function untilWritten(pid: number): Promise<void> {
  * the time of use at every size, and not only where no license is requested twice. Releases their new seats,
  * because a license has only ten.
  */
-async function forgetUse(
+async function resetLicenses(
   { databaseUrl, population }: Candidate,
   loads: readonly Load[],
   since: Date,

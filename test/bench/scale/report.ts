@@ -1,9 +1,9 @@
 // Formats the results: tables of times and sizes, and the plan of every statement.
 import { median } from '../median.ts';
 import { blocksOf, nodesOf } from './judge-plan.ts';
-import type { Figures, Round } from './measure-scale.ts';
+import { type Figures, REQUESTS, type Round } from './measure-scale.ts';
 import type { Statement } from './observe.ts';
-import { FEW, OPERATIONS, type Operation, type Targets } from './requests.ts';
+import { OPERATIONS, type Operation, SAME_TARGETS, type Targets } from './requests.ts';
 import type { DatabaseResults, ScaleResults } from './run-scale.ts';
 
 export type Report = { readonly figures: string; readonly plans: string; readonly json: string };
@@ -40,7 +40,7 @@ function figuresOf({ at, machine, databases }: ScaleResults): string {
   const requests = (targets: Targets) =>
     table(head, [
       ...each(targets, 'requests/s, 32 connections', ({ perSecond }) => perSecond),
-      ...each(targets, 'ms, 1 connection', ({ alone }) => alone, 2),
+      ...each(targets, 'ms, 1 connection', ({ latencyMs }) => latencyMs, 2),
       ...each(targets, 'µs of the hub’s CPU', ({ cpuMicros }) => cpuMicros),
       ...each(targets, 'bytes of write-ahead log', ({ walBytes }) => walBytes),
     ]);
@@ -66,19 +66,20 @@ function figuresOf({ at, machine, databases }: ScaleResults): string {
 
 ${at.slice(0, 10)}, ${cores} cores (${cpu}), ${memoryGiB} GiB, ${system}, Node.js ${node}, PostgreSQL ${postgres}; load average
 before the run: ${loadBefore.toFixed(1)}. Medians of ${databases[0]?.figures[0]?.rounds.length} rounds. In each round every database
-gets 2,000 requests of each kind, in turn. Load generator, hub and PostgreSQL share the machine.
+gets ${REQUESTS.toLocaleString('en')} requests of each kind, in turn. Load generator, hub and PostgreSQL share the machine.
 
-## The same ${FEW} licenses or sessions
+## The same ${SAME_TARGETS} licenses or sessions
 
-These requests find all blocks in memory. No license is checked for the first time on its day.
+The hub has had requests for these licenses before. No license is checked for the first time on its day.
 
-${requests('few')}
+${requests('same')}
 ## Licenses or sessions spread over all
 
-Each request concerns another license or session. Each soft check and activation is the first one of its license on its day, so the
-hub also writes the time and the day of the use, after the response. The blocks of the larger databases are not in the memory of PostgreSQL.
+With 1,000,000 licenses and more, each request of a round concerns another license or session. With 10,000, callbacks repeat sessions, and a
+few licenses repeat. Each soft check or activation is the first one of its license on its day, so the hub also writes the time and the
+day of the use, after the response.
 
-${requests('all')}
+${requests('spread')}
 ## Maintenance
 
 ${maintenance}
@@ -111,7 +112,7 @@ function plansText(licenses: number, statements: readonly Statement[]): string {
 ${text}
 \`\`\`
 
-${executed.length} times, ${typical} blocks in the middle, ${blocksOf(worst)} at most:
+${executed.length} times, ${typical} blocks in the median, ${blocksOf(worst)} at most:
 
 \`\`\`
 ${lines}

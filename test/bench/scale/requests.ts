@@ -14,12 +14,15 @@ import {
 export const OPERATIONS = ['status', 'activate', 'reactivate', 'callback'] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
-/** `few`: the same licenses or sessions in every turn. `all`: others for every turn and operation. */
-export const TARGETS = ['few', 'all'] as const;
+/** `same`: the same licenses or sessions in every turn. `spread`: others for every turn and operation. */
+export const TARGETS = ['same', 'spread'] as const;
 export type Targets = (typeof TARGETS)[number];
 
-/** So many licenses, or sessions, fit into the memory of PostgreSQL at every size. The smallest population has as many sessions. */
-export const FEW = 500;
+/**
+ * The number of targets that stay the same. PostgreSQL keeps their blocks in memory at every size. The smallest population has
+ * about as many sessions of gateway_one.
+ */
+export const SAME_TARGETS = 500;
 
 export type Load = {
   readonly operation: Operation;
@@ -48,14 +51,14 @@ function numbersOf({
   count,
   turn,
 }: Load): { readonly target: number; readonly number: number }[] {
-  const others = FEW + OPERATIONS.indexOf(operation) * TARGETS_OF_OPERATION;
+  const others = SAME_TARGETS + OPERATIONS.indexOf(operation) * TARGETS_PER_OPERATION;
   return Array.from({ length: count }, (_, position) => {
     const number = position + turn * count;
-    return { target: targets === 'few' ? number % FEW : others + number, number };
+    return { target: targets === 'same' ? number % SAME_TARGETS : others + number, number };
   });
 }
 
-const TARGETS_OF_OPERATION = 1_000_000;
+const TARGETS_PER_OPERATION = 1_000_000;
 
 /** Spreads the targets over the whole population. */
 function indexOf(operation: Operation, population: Population, target: number): number {
@@ -70,7 +73,7 @@ function newMachine(index: number, number: number): string {
   return digest(`new-machine-${index}`, number);
 }
 
-/** Visits every row once before it repeats one, with neighbors as far apart as possible. */
+/** Spreads numbers evenly over the rows. It rarely repeats a row before it has used all. */
 function pick(of: number, number: number): number {
   return Math.floor((number * GOLDEN_RATIO * of) % of);
 }

@@ -112,6 +112,7 @@ function startHub(databaseUrl: string, dataDir: string, redisUrl: string, logFil
       DATABASE_URL: databaseUrl,
       ...(redisUrl !== '' && { REDIS_URL: redisUrl }),
       HUB_LICENSE_RATE_PER_MINUTE: String(RATE_PER_MINUTE),
+      // The same sessions get many callbacks.
       HUB_SESSION_CALLBACKS: '1000',
       // It also delivers the events of the hub whose statements are observed.
       HUB_EVENT_ALLOW_NETWORKS: '127.0.0.0/8',

@@ -6,18 +6,13 @@ import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_s
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
 import { transportTo } from '../../support/hub/hub.ts';
 import { type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
-import {
-  asSuperuser,
-  createDatabase,
-  query,
-  startFlushingPostgres,
-} from '../../support/postgres/databases.ts';
+import { createDatabase, query, startFlushingPostgres } from '../../support/postgres/databases.ts';
 import { interruptible, type Start } from '../interruptible.ts';
 import { closedLoop } from '../load/closed-loop.ts';
 import { median } from '../median.ts';
 import { postgresCpuSeconds, usageOf } from '../sides/process-cost.ts';
 import { warmUp } from '../warm-up.ts';
-import { sampleWaits, type Waits } from './wait-events.ts';
+import { type ActiveSessions, sampleSessions } from './active-sessions.ts';
 
 /** The configurations: several processes of one hub, or several hubs with one process each. */
 const SETUPS = [
@@ -40,7 +35,7 @@ type Sample = {
   /** Peak resident memory of the largest process of the hubs. */
   readonly largestMiB: number;
   /** In another window, because sampling takes CPU time. */
-  readonly waits: Waits;
+  readonly activeSessions: ActiveSessions;
 };
 
 const samples = new Map<string, Sample[]>();
@@ -105,7 +100,7 @@ async function measure({ name, hubs: count, workers }: (typeof SETUPS)[number], 
         postgres: (after.postgres - before.postgres) / elapsed,
         client: (after.client - before.client) / elapsed,
         largestMiB: after.largestMiB,
-        waits: await sampleWaits(asSuperuser(databaseUrl), () => drive(SECONDS)),
+        activeSessions: await sampleSessions(databaseUrl, () => drive(SECONDS)),
       },
     ]);
   }
@@ -134,7 +129,7 @@ async function prepare(transport: ReturnType<typeof transportTo>): Promise<Load[
 }
 
 /** CPU seconds so far of the hubs with their workers, of this PostgreSQL's processes, and of this program; and memory. */
-function processors(hubs: readonly HubProcess[]): Omit<Sample, 'perSecond' | 'waits'> {
+function processors(hubs: readonly HubProcess[]): Omit<Sample, 'perSecond' | 'activeSessions'> {
   const seconds = (pid: number): number => usageOf(pid)?.cpuSeconds ?? 0;
   const heads = hubs.map(({ child }) => child.pid);
   const sum = { hub: 0, postgres: postgresCpuSeconds() ?? 0, client: seconds(process.pid), largestMiB: 0 };
@@ -161,20 +156,23 @@ function table(): string {
       median(all.map(({ perSecond }) => perSecond)).toFixed(0),
       ...(['hub', 'postgres', 'client'] as const).map((who) => median(all.map((one) => one[who])).toFixed(2)),
       median(all.map(({ largestMiB }) => largestMiB)).toFixed(0),
-      waitsOf(all),
+      sessionsOf(all),
     ];
     return `| ${[key, ...figures].join(' | ')} |`;
   });
   const head =
-    '| request | processes | requests per second | CPU of the hub | CPU of PostgreSQL | CPU of the client | largest process, MiB | connections of PostgreSQL at work |\n|---|---|---|---|---|---|---|---|';
+    '| request | processes | requests per second | CPU of the hub | CPU of PostgreSQL | CPU of the client | largest process, MiB | active sessions of PostgreSQL by wait event |\n|---|---|---|---|---|---|---|---|';
   return `${[head, ...lines.toSorted()].join('\n')}\n`;
 }
 
-/** The most frequent wait events, with the average number of connections. */
-function waitsOf(all: readonly Sample[]): string {
-  const events = new Set(all.flatMap(({ waits }) => [...waits.keys()]));
+/** The most frequent wait events, with the average number of sessions. */
+function sessionsOf(all: readonly Sample[]): string {
+  const events = new Set(all.flatMap(({ activeSessions }) => [...activeSessions.keys()]));
   return [...events]
-    .map((event) => ({ event, count: median(all.map(({ waits }) => waits.get(event) ?? 0)) }))
+    .map((event) => ({
+      event,
+      count: median(all.map(({ activeSessions }) => activeSessions.get(event) ?? 0)),
+    }))
     .filter(({ count }) => count >= 0.05)
     .toSorted((one, other) => other.count - one.count)
     .map(({ event, count }) => `${event} ${count.toFixed(2)}`)

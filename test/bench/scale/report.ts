@@ -47,7 +47,7 @@ function figuresOf({ at, machine, databases }: ScaleResults): string {
   const maintenance = table(head, [
     row('pruning the oldest month, ms', ({ prune }) => prune.ms.toFixed(0)),
     row('…of that, tables locked for others, ms', ({ prune }) => prune.lockedMs.toFixed(0)),
-    row('…with so many partitions and MB', ({ prune }) => `${prune.partitions}, ${megabytes(prune.bytes)}`),
+    row('…partitions dropped, and their MB', ({ prune }) => `${prune.partitions}, ${megabytes(prune.bytes)}`),
     row('new column in every license, s', ({ backfill }) => (backfill.ms / 1000).toFixed(0)),
     row('…longest batch, ms', ({ backfill }) => backfill.longestBatchMs.toFixed(0)),
     row('…longest update of a license by others, ms', ({ backfill }) => backfill.longestUpdateMs.toFixed(0)),
@@ -70,7 +70,7 @@ gets ${REQUESTS.toLocaleString('en')} requests of each kind, in turn. Load gener
 
 ## The same ${SAME_TARGETS} licenses or sessions
 
-The hub has had requests for these licenses before. No license is checked for the first time on its day.
+The hub has had requests for these licenses before. Each license was already used that day, so a soft check writes nothing.
 
 ${requests('same')}
 ## Licenses or sessions spread over all
@@ -84,6 +84,8 @@ ${requests('spread')}
 
 ${maintenance}
 ## Sizes
+
+Bold: the table without its indexes.
 
 ${sizes}`;
 }

@@ -11,7 +11,7 @@ import { settle } from '../peer/settle.ts';
 import { readStatus } from '../peer/status.ts';
 import type { Session } from '../peer/verify.ts';
 import { listen } from '../sides/listen.ts';
-import { machineOf, SEATS } from '../test-data.ts';
+import { MACHINE, machineOf, SEATS } from '../test-data.ts';
 
 /** Runs one request. Undefined when the prepared data is used up. */
 type Work = () => Promise<unknown> | undefined;
@@ -37,7 +37,11 @@ async function workOf(caseName: CaseName): Promise<Work> {
     card_type: 'VISA',
   });
   const seatFor = (seat: number, keyHash: Buffer) =>
-    takeSeat(pool, keyHash, { machineFingerprint: machineOf(seat) });
+    takeSeat(pool, keyHash, {
+      machineFingerprint: machineOf(seat),
+      machineLabel: MACHINE.label,
+      appVersion: MACHINE.appVersion,
+    });
   switch (caseName) {
     case 'status':
       return () => readStatus(pool, next().id, machineOf(0));

@@ -1,4 +1,5 @@
-// POST /v1/activate of the peer: five statements, six for a new seat, a lock on the license and a signature.
+// POST /v1/activate of the peer: one statement for a machine that has its seat, seven for a new seat with a lock on the
+// license, and a signature.
 import { createHash, createPrivateKey, type KeyObject, sign } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
@@ -22,9 +23,17 @@ const schema = {
   },
 };
 
+const LICENSE = `l.id, l.app, l.customer, l.seat_limit, l.terms_version, l.limits, l.expires_at, l.revoked_at, a.kid,
+  a.private_key_pem, a.public_key_pem`;
+/** The time of use is current for five minutes of the same day, like that of the hub. */
+const FIND_CURRENT = `
+  select ${LICENSE}, s.id as seat_id
+  from license l join app a on a.slug = l.app
+  join seat s on s.license_id = l.id and s.machine_fingerprint = $2 and s.released_at is null
+  where l.key_hash = $1 and s.machine_label = $3 and s.app_version = $4
+    and s.last_seen_at > greatest(now() - interval '5 minutes', date_trunc('day', now(), 'UTC'))`;
 const LOCK_LICENSE = `
-  select l.id, l.app, l.customer, l.seat_limit, l.terms_version, l.limits, l.expires_at, l.revoked_at, a.kid, a.private_key_pem, a.public_key_pem
-  from license l join app a on a.slug = l.app where l.key_hash = $1 for update of l`;
+  select ${LICENSE} from license l join app a on a.slug = l.app where l.key_hash = $1 for update of l`;
 const FIND_SEAT = `
   select (select id from seat where license_id = $1 and machine_fingerprint = $2 and released_at is null) as id,
          (select count(*)::int from seat where license_id = $1 and released_at is null) as used`;
@@ -34,15 +43,22 @@ const INSERT_SEAT = `
 const REFRESH_SEAT =
   'update seat set machine_label = $2, app_version = $3, last_seen_at = now() where id = $1';
 
-/** Locks the license, and takes a seat or refreshes the machine's existing one. @throws Refusal */
-export function takeSeat(pool: Pool, keyHash: Buffer, request: Omit<Request, 'licenseKey'>) {
+/**
+ * Finds the seat of a machine. If it has none, or the seat has to be written, locks the license, and takes a seat or
+ * refreshes it. @throws Refusal
+ */
+export async function takeSeat(pool: Pool, keyHash: Buffer, request: Omit<Request, 'licenseKey'>) {
   const { machineFingerprint, machineLabel = '', appVersion = '' } = request;
+  const values = [keyHash, machineFingerprint, machineLabel, appVersion];
+  const [current] = (await pool.query({ name: 'current', text: FIND_CURRENT, values })).rows;
+  if (current !== undefined) {
+    refuseEnded(current);
+    return { license: current, seatId: current.seat_id };
+  }
   return inTransaction(pool, async (client) => {
     const [license] = (await client.query({ name: 'lock', text: LOCK_LICENSE, values: [keyHash] })).rows;
     if (license === undefined) throw new Refusal(404, 'license_key_unknown');
-    if (license.revoked_at !== null) throw new Refusal(410, 'license_revoked');
-    if (license.expires_at !== null && license.expires_at <= new Date())
-      throw new Refusal(410, 'license_expired');
+    refuseEnded(license);
     const machine = [license.id, machineFingerprint];
     const [seat] = (await client.query({ name: 'seat', text: FIND_SEAT, values: machine })).rows;
     if (seat.id !== null) {
@@ -60,6 +76,12 @@ export function takeSeat(pool: Pool, keyHash: Buffer, request: Omit<Request, 'li
     await recordEvent(client, 'seat.activated', taken.id);
     return { license, seatId: taken.id };
   });
+}
+
+function refuseEnded(license: { readonly revoked_at: Date | null; readonly expires_at: Date | null }): void {
+  if (license.revoked_at !== null) throw new Refusal(410, 'license_revoked');
+  if (license.expires_at !== null && license.expires_at <= new Date())
+    throw new Refusal(410, 'license_expired');
 }
 
 export function activate(app: FastifyInstance, pool: Pool): void {

@@ -1,4 +1,4 @@
-// A real browser: Debian's chromium. It is installed if it is missing and the machine permits it.
+// A real browser: Debian's chromium without a window. It is installed if it is missing and the machine permits it.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type BrowserContext, type BrowserContextOptions, chromium } from 'playwright-core';
 
-const CHROMIUM = '/usr/bin/chromium';
+const PACKAGE = 'chromium-headless-shell';
+const CHROMIUM = `/usr/bin/${PACKAGE}`;
 const FLAGS = `--headless --no-sandbox --disable-gpu --disable-quic --no-first-run
   --disable-background-networking --disable-component-update --disable-sync --process-per-site`.split(/\s+/);
 
@@ -25,7 +26,7 @@ export async function findChromium(): Promise<string | undefined> {
     const run = promisify(execFile);
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
     await run('apt-get', ['update', '-qq'], { env });
-    await run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', 'chromium'], { env });
+    await run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', PACKAGE], { env });
     return undefined;
   } catch (error) {
     if (process.env['CI'] === 'true') throw error;

@@ -37,9 +37,9 @@ describe('the benchmark', () => {
         expect(stdout).to.contain(title);
         for (const side of [sides.hub, sides.peer, sides.bare]) {
           expect(side?.perSecond, name).to.have.all.keys('1');
-          const { half, single = half } = side?.latency ?? {};
+          const { chain, half, single = half } = side?.latency ?? {};
           expect(side === sides.bare || single !== half, name).to.equal(true);
-          for (const latency of [half, single]) {
+          for (const latency of [chain, half, single]) {
             expect(latency?.p99, name).to.be.greaterThan(0);
             expect(latency?.requests, name).to.be.greaterThan(0);
           }
@@ -58,8 +58,8 @@ describe('the benchmark', () => {
       }
       const page = await readFile(join(out, 'smoke.md'), 'utf8');
       for (const { title, floor } of results.cases) {
-        // Marks, a row for each side, latencies of each server, two profiles.
-        expect(page.split(title), title).to.have.length(floor === 'http' ? 12 : 11);
+        // Targets, ratios, a row for each side, latencies of each server, two profiles.
+        expect(page.split(title), title).to.have.length(floor === 'http' ? 13 : 12);
       }
       const chart = await readFile(join(out, 'smoke.svg'), 'utf8');
       expect(chart.match(/<rect /g)).to.have.length(14);

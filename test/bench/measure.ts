@@ -34,8 +34,13 @@ export type SideResult = {
   readonly rounds: ByConnections<readonly number[]>;
   /** Requests per second of each warm-up window, in order. */
   readonly warmUp: readonly number[];
-  /** Undefined for bare statements. `single` is that of hub and peer only. */
-  readonly latency: { readonly half: Latency; readonly single: Latency | undefined } | undefined;
+  /**
+   * Undefined for bare statements. `chain`: one connection sends its next request as soon as it has the previous
+   * response. `single` is that of hub and peer only.
+   */
+  readonly latency:
+    | { readonly chain: Latency; readonly half: Latency; readonly single: Latency | undefined }
+    | undefined;
   /**
    * By number of connections, from the round with the median CPU time. Empty if the system has no such data.
    */
@@ -96,16 +101,19 @@ export async function measureCase(
       // The order alternates: work that one side leaves to the database slows the next side.
       for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
         if (!takesPart(side, connections)) continue;
-        const { rates, warmUp, costs, busy } = collectionOf(side);
+        const { rates, warmUp, costs, busy, chain } = collectionOf(side);
         const earlier = rates.get(connections) ?? [];
         const rate = Math.max(...(earlier.length > 0 ? earlier : warmUp));
-        const load = await prepareWindow(each, side, { connections, seconds: plan.seconds, rate });
+        const seconds = connections === 1 ? plan.secondsAtOne : plan.seconds;
+        const load = await prepareWindow(each, side, { connections, seconds, rate });
         await calm();
         const left = await countLeft(each, side);
         const { found, cost } = await costOf(side, load, calm);
         await untilLeft(each, side, left + found.requests);
         rates.set(connections, [...earlier, found.perSecond]);
         busy.push(found.generatorBusy);
+        const { perSecond, latencies } = found;
+        if (connections === 1 && latencies !== undefined) chain.push({ rate: perSecond, latencies });
         if (cost !== undefined) costs.set(connections, [...(costs.get(connections) ?? []), cost]);
         step();
       }
@@ -208,16 +216,25 @@ type Collection = {
   readonly rates: Map<number, number[]>;
   readonly warmUp: number[];
   readonly paced: Readonly<Record<PacedLoad, Paced[]>>;
+  /** Of one connection in the closed loop. */
+  readonly chain: Pick<Paced, 'rate' | 'latencies'>[];
   readonly costs: Map<number, Cost[]>;
   /** The busy share of the generator in each measurement. */
   readonly busy: number[];
 };
 
 function newCollection(): Collection {
-  return { rates: new Map(), warmUp: [], paced: { half: [], single: [] }, costs: new Map(), busy: [] };
+  return {
+    rates: new Map(),
+    warmUp: [],
+    paced: { half: [], single: [] },
+    chain: [],
+    costs: new Map(),
+    busy: [],
+  };
 }
 
-function resultOf({ rates, warmUp, paced, costs, busy }: Collection): SideResult {
+function resultOf({ rates, warmUp, paced, chain, costs, busy }: Collection): SideResult {
   const { half, single } = paced;
   const cpuOf = (cost: Cost): number => cost.cpuSeconds + cost.postgresCpuSeconds;
   return {
@@ -227,7 +244,11 @@ function resultOf({ rates, warmUp, paced, costs, busy }: Collection): SideResult
     latency:
       half.length === 0
         ? undefined
-        : { half: latencyOf(half), single: single.length === 0 ? undefined : latencyOf(single) },
+        : {
+            chain: latencyOf(chain),
+            half: latencyOf(half),
+            single: single.length === 0 ? undefined : latencyOf(single),
+          },
     cost: byConnections(costs, (each) => middle(each, cpuOf)),
     cpuRounds: byConnections(costs, (each) => each.map(cpuOf)),
     generatorBusy: {

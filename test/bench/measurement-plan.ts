@@ -14,8 +14,9 @@ export type Plan = {
   /** Each round measures every side once. The report shows the median and the range. */
   readonly rounds: number;
   readonly connections: readonly number[];
-  /** Duration of each measurement. */
+  /** Duration of each measurement. One connection sends few requests, and so takes longer. */
   readonly seconds: number;
+  readonly secondsAtOne: number;
   /** Limits of the warm-up for each side and case. It ends earlier if the rate stops rising. */
   readonly warmUp: { readonly windowSeconds: number; readonly windowsAtMost: number };
   /** Rounds for each load of `PACED_LOADS`. */
@@ -39,9 +40,10 @@ export const PLANS: Readonly<Record<Plan['name'], Plan>> = {
     rounds: 4,
     connections: [1, 32, 256],
     seconds: 0.8,
+    secondsAtOne: 2,
     warmUp: { windowSeconds: 1, windowsAtMost: 6 },
     latencyRounds: 4,
-    latencySeconds: { half: 2.5, single: 5 },
+    latencySeconds: { half: 2.5, single: 8 },
     profileSeconds: 0.8,
     licenses: 10_000,
     calmWithinMs: CALM_WITHIN_MS,
@@ -51,6 +53,7 @@ export const PLANS: Readonly<Record<Plan['name'], Plan>> = {
     rounds: 1,
     connections: [1, 32, 256],
     seconds: 0.3,
+    secondsAtOne: 0.3,
     warmUp: { windowSeconds: 0.4, windowsAtMost: 2 },
     latencyRounds: 1,
     latencySeconds: { half: 0.4, single: 1 },
@@ -63,6 +66,7 @@ export const PLANS: Readonly<Record<Plan['name'], Plan>> = {
     rounds: 1,
     connections: [1],
     seconds: 0.1,
+    secondsAtOne: 0.1,
     warmUp: { windowSeconds: 0.1, windowsAtMost: 1 },
     latencyRounds: 1,
     latencySeconds: { half: 0.2, single: 0.2 },

@@ -1,4 +1,5 @@
-// Measures throughput: each connection sends its next request as soon as it has the previous response.
+// Measures throughput, and the latency behind it: each connection sends its next request as soon as it has the
+// previous response.
 import { openConnections } from './connection.ts';
 
 export type Load = {
@@ -14,29 +15,38 @@ export type Throughput = {
   readonly perSecond: number;
   /** The generator's busy share of the time. Near 1 the generator itself may be the bottleneck. */
   readonly generatorBusy: number;
+  /** Milliseconds of each request, in ascending order. Undefined for statements without a server. */
+  readonly latencies?: Float64Array;
 };
 
 /** @throws Error if a response is not 200: refusals are fast and would raise the measured throughput */
-export async function closedLoop({ port, connections, seconds, next }: Load): Promise<Throughput> {
+export async function closedLoop({
+  port,
+  connections,
+  seconds,
+  next,
+}: Load): Promise<Throughput & { readonly latencies: Float64Array }> {
   const { promise: failed, reject: fail } = Promise.withResolvers<never>();
   failed.catch(() => {}); // handled below: a connection may fail before that
   const open = await openConnections(connections, port, fail);
   const before = performance.eventLoopUtilization();
   const start = performance.now();
   const end = start + seconds * 1_000;
-  let requests = 0;
+  const latencies: number[] = [];
   let last = start;
   const drive = (connection: (typeof open)[number]): Promise<void> =>
     new Promise((resolve) => {
+      let sentAt = 0;
       const send = (): void => {
-        const request = performance.now() < end ? next() : undefined;
+        sentAt = performance.now();
+        const request = sentAt < end ? next() : undefined;
         if (request === undefined) resolve();
         else connection.send(request, answered);
       };
       const answered = (status: number): void => {
         if (status !== 200) fail(new Error(`port ${port} answered ${status}`));
-        requests += 1;
         last = performance.now();
+        latencies.push(last - sentAt);
         send();
       };
       send();
@@ -47,5 +57,10 @@ export async function closedLoop({ port, connections, seconds, next }: Load): Pr
     for (const connection of open) connection.close();
   }
   const busy = performance.eventLoopUtilization(before).utilization;
-  return { requests, perSecond: (requests * 1_000) / (last - start), generatorBusy: busy };
+  return {
+    requests: latencies.length,
+    perSecond: (latencies.length * 1_000) / (last - start),
+    generatorBusy: busy,
+    latencies: Float64Array.from(latencies).sort(),
+  };
 }

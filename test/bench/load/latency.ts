@@ -1,9 +1,9 @@
-// Summarizes the latencies of scheduled requests over all rounds.
+// Summarizes latencies over all rounds.
 import { median } from '../median.ts';
 import type { Paced } from './open-loop.ts';
 
 export type Latency = {
-  /** Scheduled requests per second. */
+  /** Requests per second: scheduled, or those of the closed loop in its first round. */
   readonly rate: number;
   /** The number of requests in all rounds. */
   readonly requests: number;
@@ -16,14 +16,16 @@ export type Latency = {
   readonly rounds: { readonly p50: readonly number[]; readonly p99: readonly number[] };
 };
 
-export function latencyOf(paced: readonly Paced[]): Latency {
-  const all = Float64Array.from(paced.flatMap(({ latencies }) => [...latencies])).sort();
+type Measured = Pick<Paced, 'rate' | 'latencies'>;
+
+export function latencyOf(measured: readonly Measured[]): Latency {
+  const all = Float64Array.from(measured.flatMap(({ latencies }) => [...latencies])).sort();
   const rounds = {
-    p50: paced.map(({ latencies }) => quantile(latencies, 0.5)),
-    p99: paced.map(({ latencies }) => quantile(latencies, 0.99)),
+    p50: measured.map(({ latencies }) => quantile(latencies, 0.5)),
+    p99: measured.map(({ latencies }) => quantile(latencies, 0.99)),
   };
   return {
-    rate: paced[0]?.rate ?? 0,
+    rate: measured[0]?.rate ?? 0,
     requests: all.length,
     p50: median(rounds.p50),
     p99: median(rounds.p99),

@@ -1,6 +1,7 @@
 // Measures latency at a fixed rate. Requests have scheduled times that do not depend on earlier responses,
-// and each latency counts from the scheduled time. A stalled server therefore pays for every request that it
-// delays (no coordinated omission).
+// and a request that has to wait for a connection counts from its scheduled time. A stalled server therefore pays
+// for every request that it delays (no coordinated omission). If a connection is free, the latency counts from
+// when the request is sent: timers are up to a millisecond late, which is the generator's delay.
 import type { Load } from './closed-loop.ts';
 import { type Connection, openConnections } from './connection.ts';
 
@@ -12,6 +13,8 @@ export type Paced = {
   /** The generator's busy share of the time. Near 1 the latencies include the generator's own delay. */
   readonly generatorBusy: number;
 };
+
+type FreeConnection = { readonly connection: Connection; readonly since: number };
 
 export type PacedLoadOptions = Load & { readonly rate: number };
 
@@ -25,7 +28,8 @@ export async function openLoop({ port, connections, seconds, next, rate }: Paced
   const { promise: done, resolve, reject } = Promise.withResolvers<void>();
   done.catch(() => {}); // handled below: a connection may fail before that
   const open = await openConnections(connections, port, reject);
-  const free = [...open];
+  // The connection that is free for the longest time is the first.
+  const free = open.map((connection) => ({ connection, since: 0 }));
   const total = Math.max(1, Math.floor(rate * seconds));
   const latencies = new Float64Array(total);
   let sent = 0;
@@ -33,8 +37,9 @@ export async function openLoop({ port, connections, seconds, next, rate }: Paced
   const before = performance.eventLoopUtilization();
   const start = performance.now();
   const dueAt = (index: number): number => start + (index * 1_000) / rate;
-  const send = (connection: Connection): void => {
+  const send = ({ connection, since }: FreeConnection, now: number): void => {
     const index = sent++;
+    const countsFrom = since <= dueAt(index) ? now : dueAt(index);
     const request = next();
     if (request === undefined) {
       reject(new Error('the prepared requests are used up: prepare more'));
@@ -42,19 +47,19 @@ export async function openLoop({ port, connections, seconds, next, rate }: Paced
     }
     connection.send(request, (status) => {
       if (status !== 200) reject(new Error(`port ${port} answered ${status} at ${rate} a second`));
-      latencies[index] = performance.now() - dueAt(index);
+      const answeredAt = performance.now();
+      latencies[index] = answeredAt - countsFrom;
       answered += 1;
-      free.push(connection);
+      free.push({ connection, since: answeredAt });
       if (answered === total) resolve();
       else sendDue();
     });
   };
   const sendDue = (): void => {
-    const now = performance.now();
-    while (sent < total && dueAt(sent) <= now) {
-      const connection = free.pop();
+    for (let now = performance.now(); sent < total && dueAt(sent) <= now; now = performance.now()) {
+      const connection = free.shift();
       if (connection === undefined) return;
-      send(connection);
+      send(connection, now);
     }
   };
   const tick = (): void => {

@@ -6,6 +6,7 @@ import type { Profile } from '../profile/profile-case.ts';
 import {
   areFew,
   busyWarning,
+  COMPARED,
   type Comparison,
   compare,
   generatorBound,
@@ -31,14 +32,18 @@ export function resultsPage(results: Results): string {
   return `${conditions(results)}.
 ${warning === undefined ? '' : `\n${warning}\n`}
 ${table(
-  [
-    'hub over peer',
-    ...COMPARED.map((what) => comparedAs(what, connections)),
-    'requests at 256',
-    `over the bare peer at ${connections}, at 1`,
-    `over the floor at ${connections}, at 1`,
-  ],
+  ['hub over peer', ...COMPARED.map((what) => comparedAs(what, connections))],
   cases.map((each) => markCells(each, connections)),
+)}
+
+${table(
+  [
+    'requests, hub over',
+    'the peer at 256',
+    `the bare peer at ${connections}, at 1`,
+    `the floor at ${connections}, at 1`,
+  ],
+  cases.map((each) => ratioCells(each, connections)),
 )}
 
 ${table(
@@ -58,10 +63,12 @@ ${table(
 ${table(
   [
     'p50, p99, p99.9 in ms',
-    `one caller, ${SINGLE_RATE} a second`,
+    'one connection',
     'of requests',
-    "half of the peer's peak",
-    'a second',
+    `${SINGLE_RATE} a second`,
+    'of requests',
+    "half of the peer's peak, a second",
+    'p50, p99, p99.9 at this rate',
     'of requests',
   ],
   cases.flatMap(latencyRows),
@@ -74,18 +81,21 @@ ${table(
 `;
 }
 
-const COMPARED = ['throughput', 'cpu', 'p50 of one', 'p99 of one', 'p99 at half'] as const;
-
 function markCells(measured: MeasuredCase, connections: number): string[] {
   const comparisons = compare(measured, connections);
-  const { hub, peer, bare, floor } = measured.sides;
   const judged = (what: Comparison['what']): string => {
     const found = comparisons.find((each) => each.what === what);
     return found === undefined ? '–' : `${found.verdict} ${ratioText(found.ratio)}, ${wanted(found.mark)}`;
   };
+  return [measured.title, ...COMPARED.map(judged)];
+}
+
+function ratioCells(
+  { title, sides: { hub, peer, bare, floor } }: MeasuredCase,
+  connections: number,
+): string[] {
   return [
-    measured.title,
-    ...COMPARED.map(judged),
+    title,
     ratioText(rateRatio(hub, peer, 256)),
     ...[bare, floor].map((side) =>
       [connections, 1].map((at) => ratioText(rateRatio(hub, side, at))).join(', '),
@@ -117,18 +127,20 @@ function latencyRows(measured: MeasuredCase): string[][] {
   return SIDES.flatMap((name) => {
     const latency = measured.sides[name]?.latency;
     if (latency === undefined) return [];
-    const { half, single } = latency;
-    const quantiles = ({ p50, p99, p999 }: Latency): string =>
-      [p50, p99, p999].map((ms) => ms.toFixed(1)).join(', ');
-    const requests = (each: Latency): string => `${each.requests}${areFew(each.requests) ? ' (few)' : ''}`;
+    const { chain, half, single } = latency;
+    const cells = (each: Latency | undefined): string[] => {
+      if (each === undefined) return ['–', '–'];
+      const { p50, p99, p999, requests } = each;
+      const quantiles = [p50, p99, p999].map((ms) => ms.toFixed(ms < 1 ? 2 : 1)).join(', ');
+      return [quantiles, `${requests}${areFew(requests) ? ' (few)' : ''}`];
+    };
     return [
       [
         `${measured.title}: ${sideName(name, measured)}`,
-        single === undefined ? '–' : quantiles(single),
-        single === undefined ? '–' : requests(single),
-        quantiles(half),
+        ...cells(chain),
+        ...cells(single),
         half.rate.toFixed(0),
-        requests(half),
+        ...cells(half),
       ],
     ];
   });

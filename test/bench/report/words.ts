@@ -1,5 +1,6 @@
 // Wording that the terminal, the page and the chart share.
 import type { Cost } from '../measure.ts';
+import { SINGLE_RATE } from '../measurement-plan.ts';
 import type { SideName } from '../sides/side.ts';
 import type { Comparison, MeasuredCase, Ratio, Results } from './results.ts';
 
@@ -35,11 +36,15 @@ export function comparedAs(what: Comparison['what'], connections: number): strin
       return `requests at ${connections} connections`;
     case 'cpu':
       return `CPU at ${connections}, peer over hub`;
-    case 'p50 of one':
-      return 'p50 of one caller';
-    case 'p99 of one':
-      return 'p99 of one caller';
-    case 'p99 at half':
+    case 'p50 of chain':
+      return 'p50 at one connection';
+    case 'p99 of chain':
+      return 'p99 at one connection';
+    case 'p50 of single':
+      return `p50 at ${SINGLE_RATE} a second`;
+    case 'p99 of single':
+      return `p99 at ${SINGLE_RATE} a second`;
+    case 'p99 of half':
       return "p99 at half of the peer's peak";
   }
 }

@@ -26,6 +26,7 @@ export type Command = {
 };
 
 const SAYS_WITHIN_MS = 60_000;
+const STOPS_WITHIN_MS = 15_000;
 /** The line that Node.js writes to standard error when it opens its inspector. */
 const INSPECTOR = 'Debugger listening on ';
 
@@ -60,7 +61,15 @@ export async function startChild({ name, args, env, logFile, readyMark }: Comman
       if (child.exitCode !== null || child.signalCode !== null) return;
       const exited = once(child, 'exit');
       child.kill('SIGTERM');
+      const waiting = new AbortController();
+      // A process that is being profiled may hang when it exits.
+      const killed = setTimeout(STOPS_WITHIN_MS, undefined, { signal: waiting.signal }).then(
+        () => child.kill('SIGKILL'),
+        () => {}, // it has exited
+      );
       await exited;
+      waiting.abort();
+      await killed;
     },
   };
 }

@@ -36,7 +36,7 @@ export type SideResult = {
   readonly warmUp: readonly number[];
   /**
    * Undefined for bare statements. `chain`: one connection sends its next request as soon as it has the previous
-   * response. `single` is that of hub and peer only.
+   * response. `half` and `single`: see `PACED_LOADS`; `single` is that of hub and peer only.
    */
   readonly latency:
     | { readonly chain: Latency; readonly half: Latency; readonly single: Latency | undefined }

@@ -14,7 +14,7 @@ export type Plan = {
   /** Each round measures every side once. The report shows the median and the range. */
   readonly rounds: number;
   readonly connections: readonly number[];
-  /** Duration of each measurement. One connection sends few requests, and so takes longer. */
+  /** Duration of each measurement. With one connection it is longer, because few requests are sent. */
   readonly seconds: number;
   readonly secondsAtOne: number;
   /** Limits of the warm-up for each side and case. It ends earlier if the rate stops rising. */

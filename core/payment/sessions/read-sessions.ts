@@ -1,11 +1,11 @@
 // Reads charge sessions for callbacks and settlements, with one prepared statement each, and notifies
 // watchers on every hub when the status of a session changes.
 import { EventEmitter, once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, Pool, PoolClient, QueryConfig } from 'pg';
 import { withDeadline } from '../../../lib/net/deadline.ts';
 import { dedicatedClient } from '../../storage/connection/client.ts';
 import { type DatabaseAddress, directAddress } from '../../storage/connection/database-address.ts';
-import { createBatcher } from '../../storage/sql/batcher.ts';
 import type { ChargeStatusName } from '../entities.ts';
 import type { Money } from '../money.ts';
 import { RISKY_PAYMENTS } from '../providers/driver.ts';
@@ -15,6 +15,8 @@ export type StoredSession = {
   readonly slotId: string;
   /** The name of the slot. */
   readonly slot: string;
+  /** Changes with each update of the slot. */
+  readonly slotVersion: string;
   readonly gateway: string;
   readonly status: ChargeStatusName;
   /** Whether the provider confirmed the status. */
@@ -57,8 +59,9 @@ type Row = Omit<StoredSession, 'amount' | 'refundedMinor' | PaymentIds> &
   Record<PaymentIds, string | null>;
 
 /** Of `charge_session c` and its `slot s`. */
-export const SESSION_COLUMNS = `c.id, c.slot_id as "slotId", s.name as slot, s.gateway,
-  c.status, c.status_verified as verified, c.status_reason as "statusReason", c.status_claims as claims,
+export const SESSION_COLUMNS = `c.id,
+  c.slot_id as "slotId", s.name as slot, s.xmin::text as "slotVersion", s.gateway, c.status,
+  c.status_verified as verified, c.status_reason as "statusReason", c.status_claims as claims,
   c.amount_minor as "amountMinor", c.currency,
   c.merchant_transaction_id as "merchantTransactionId", c.provider_payment_id as "providerPaymentId",
   c.order_reference as "orderReference", c.gateway_transaction_id as "gatewayTransactionId",
@@ -150,6 +153,8 @@ export type SessionEventsOptions = {
 
 const CHANNEL = 'charge_session';
 const RECONNECT_MS = 1_000;
+/** Changes within this time are announced in one commit: each one takes a global lock and wakes every hub. */
+const ANNOUNCE_EVERY_MS = 100;
 // A lost notification costs only this delay.
 const POLL_MS = 5_000;
 /** A pooler in transaction mode does not support LISTEN. */
@@ -184,22 +189,28 @@ export function createSessionEvents({ pool, address, onError }: SessionEventsOpt
   };
   if (canListen) connect();
 
-  const notify = createBatcher<string, void>({
-    maxInFlight: 1,
-    run: async (ids) => {
-      const text = 'select pg_notify($1, id) from unnest($2::text[]) as t (id)';
-      await pool.query({ name: 'announce', text, values: [CHANNEL, ids] });
-      return ids.map(() => undefined);
-    },
-  });
-
-  return {
-    /** Notifies every hub; never rejects. */
-    announce(sessionId: string): void {
+  const changed = new Set<string>();
+  const closing = new AbortController();
+  let announcing: Promise<void> | undefined;
+  const announceChanged = async (): Promise<void> => {
+    while (changed.size > 0) {
+      await sleep(ANNOUNCE_EVERY_MS, undefined, { signal: closing.signal }).catch(() => {});
+      const ids = [...changed];
+      changed.clear();
       // In a transaction of its own: a commit with a notification holds a lock that serializes all such
       // commits.
-      notify(sessionId).catch(onError);
-      if (!canListen) changes.emit(sessionId);
+      const text = 'select pg_notify($1, id) from unnest($2::text[]) as t (id)';
+      await pool.query({ name: 'announce', text, values: [CHANNEL, ids] }).catch(onError);
+    }
+    announcing = undefined;
+  };
+
+  return {
+    /** Notifies this hub at once, and the others after about a tenth of a second; never rejects. */
+    announce(sessionId: string): void {
+      changes.emit(sessionId);
+      changed.add(sessionId);
+      announcing ??= announceChanged();
     },
 
     /** Resolves when the session may have changed, after five seconds at most, or when `signal` aborts. */
@@ -215,7 +226,8 @@ export function createSessionEvents({ pool, address, onError }: SessionEventsOpt
       clearTimeout(timer);
       client?.removeAllListeners();
       client?.on('error', () => {}); // the connection is being closed
-      await client?.end().catch(() => {});
+      closing.abort();
+      await Promise.all([announcing, client?.end().catch(() => {})]);
     },
   };
 }

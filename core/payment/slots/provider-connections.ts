@@ -24,11 +24,15 @@ import {
 import type { AdminDependencies } from '../shared-dependencies.ts';
 import { createTokenCache } from './token-cache.ts';
 
-/** Opens a slot: its driver and its credentials. */
+/**
+ * Opens a slot: its driver and its credentials. `version` is that of a session that was just read. A slot
+ * that has not changed since its last use is not read again.
+ */
 export type Providers = {
   forSlot(
     slotId: string,
     observe: (step: VerificationStep) => void,
+    version?: string,
   ): Promise<{ readonly driver: PaymentDriver; readonly access: ProviderAccess }>;
 };
 
@@ -46,8 +50,8 @@ export type SlotAccessOptions = Omit<AdminDependencies, 'db'> & {
 };
 
 /**
- * Reads the slot for each use, so that a rotation takes effect at once on every hub. Concurrent reads share a
- * statement.
+ * Reads the slot for each use, unless the caller knows its version, so that a rotation takes effect at once on
+ * every hub. Concurrent reads share a statement.
  */
 export function createSlotAccess(options: SlotAccessOptions): SlotAccess {
   const { pool, sealer, clock, driverOf, timeoutMs, signal } = options;
@@ -61,6 +65,7 @@ export function createSlotAccess(options: SlotAccessOptions): SlotAccess {
 
   const connect = (slot: StoredSlot, driver: PaymentDriver, previous: Connection | undefined): Connection => {
     const { id, environment, sealedCredentials } = slot;
+    if (previous?.slot.sealedCredentials.equals(sealedCredentials)) return { ...previous, slot };
     const credentials = openCredentials(sealer, id, sealedCredentials);
     // The URL of a slot never changes, so a rotation keeps its connections and the calls in progress.
     const baseUrl = driver.rootUrl?.(slot.baseUrl) ?? slot.baseUrl;
@@ -68,18 +73,16 @@ export function createSlotAccess(options: SlotAccessOptions): SlotAccess {
     const http =
       previous?.http ?? createProviderHttp({ baseUrl, environment, productionUrls, timeoutMs, signal });
     const tokens = createTokenCache({ pool, sealer, clock, slotId: id, signal });
-    return { sealedCredentials, credentials, http, tokens };
+    return { slot, credentials, http, tokens };
   };
 
   return {
-    async forSlot(slotId, observe) {
-      const slot = await readSlot(slotId);
+    async forSlot(slotId, observe, version) {
+      const used = connections.get(slotId)?.slot;
+      const slot = used !== undefined && used.version === version ? used : await readSlot(slotId);
       const driver = driverOf(slot.gateway);
-      let connection = connections.get(slotId);
-      if (!connection?.sealedCredentials.equals(slot.sealedCredentials)) {
-        connection = connect(slot, driver, connection);
-        connections.set(slotId, connection);
-      }
+      const connection = connect(slot, driver, connections.get(slotId));
+      connections.set(slotId, connection);
       const { credentials, http, tokens } = connection;
       const options = withDefaults(driver, slot.options);
       return {
@@ -97,8 +100,8 @@ export function createSlotAccess(options: SlotAccessOptions): SlotAccess {
 }
 
 type Connection = {
-  /** As stored. They differ after a rotation. */
-  readonly sealedCredentials: Buffer;
+  /** As it was read last. Its credentials differ after a rotation. */
+  readonly slot: StoredSlot;
   readonly credentials: Secret<Credentials>;
   readonly http: ClosableProviderHttp;
   readonly tokens: TokenCache;
@@ -106,13 +109,15 @@ type Connection = {
 
 type StoredSlot = Pick<Slot, 'id' | 'gateway' | 'environment' | 'baseUrl' | 'options'> & {
   readonly sealedCredentials: Buffer;
+  /** Changes with each update of the row. */
+  readonly version: string;
 };
 
 async function readSlots(pool: Pool, ids: readonly string[]): Promise<Map<string, StoredSlot>> {
   const { rows } = await pool.query<StoredSlot>({
     name: 'open_slots',
     text: `select id, gateway, environment, base_url as "baseUrl", options,
-                  sealed_credentials as "sealedCredentials"
+                  sealed_credentials as "sealedCredentials", xmin::text as version
            from slot where id = any($1)`,
     values: [ids],
   });

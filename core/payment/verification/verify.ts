@@ -102,7 +102,8 @@ async function verify(
   const { session } = lease;
   if (isSettled(request, session)) return settlePaidBefore(options, session.id, ownCallback(request));
   const steps: VerificationStep[] = [];
-  const opening = options.providers.forSlot(session.slotId, (step) => steps.push(step));
+  const { slotId, slotVersion } = session;
+  const opening = options.providers.forSlot(slotId, (step) => steps.push(step), slotVersion);
   opening.catch(() => {}); // awaited in callProvider
   const gathered = await gather(options, session, request.callback);
   const run = { ...gathered, steps, sessionId: session.id };

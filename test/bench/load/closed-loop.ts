@@ -1,4 +1,4 @@
-// Measures throughput, and the latency behind it: each connection sends its next request as soon as it has the
+// Measures throughput and latency without pauses: each connection sends its next request as soon as it has the
 // previous response.
 import { openConnections } from './connection.ts';
 

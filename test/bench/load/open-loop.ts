@@ -1,7 +1,7 @@
 // Measures latency at a fixed rate. Requests have scheduled times that do not depend on earlier responses,
-// and a request that has to wait for a connection counts from its scheduled time. A stalled server therefore pays
-// for every request that it delays (no coordinated omission). If a connection is free, the latency counts from
-// when the request is sent: timers are up to a millisecond late, which is the generator's delay.
+// and the latency of a request that has to wait for a connection counts from its scheduled time. A stalled server
+// therefore pays for every request that it delays (no coordinated omission). If a connection is free, the latency
+// counts from when the request is sent: timers are up to a millisecond late, which is the generator's delay.
 import type { Load } from './closed-loop.ts';
 import { type Connection, openConnections } from './connection.ts';
 
@@ -28,7 +28,7 @@ export async function openLoop({ port, connections, seconds, next, rate }: Paced
   const { promise: done, resolve, reject } = Promise.withResolvers<void>();
   done.catch(() => {}); // handled below: a connection may fail before that
   const open = await openConnections(connections, port, reject);
-  // The connection that is free for the longest time is the first.
+  // Ordered by how long each has been free, the longest first.
   const free = open.map((connection) => ({ connection, since: 0 }));
   const total = Math.max(1, Math.floor(rate * seconds));
   const latencies = new Float64Array(total);

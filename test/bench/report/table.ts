@@ -1,5 +1,6 @@
 // Formats the results as text for a terminal.
 import type { SideResult } from '../measure.ts';
+import { SINGLE_RATE } from '../measurement-plan.ts';
 import type { Profile } from '../profile/profile-case.ts';
 import {
   busyWarning,
@@ -25,7 +26,7 @@ function caseTable(measured: MeasuredCase, connections: number): string {
     'half: p50',
     'p99',
     'at',
-    'at 50: p50',
+    `at ${SINGLE_RATE}: p50`,
     'p99',
     'one: p50',
     'p99',

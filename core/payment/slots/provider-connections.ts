@@ -50,8 +50,8 @@ export type SlotAccessOptions = Omit<AdminDependencies, 'db'> & {
 };
 
 /**
- * Reads the slot for each use, unless the caller knows its version, so that a rotation takes effect at once on
- * every hub. Concurrent reads share a statement.
+ * Reads the slot for each use, so that a rotation takes effect at once on every hub. A caller that has just
+ * read a session passes the version of its slot instead. Concurrent reads share a statement.
  */
 export function createSlotAccess(options: SlotAccessOptions): SlotAccess {
   const { pool, sealer, clock, driverOf, timeoutMs, signal } = options;

@@ -83,7 +83,8 @@ async function fillRows(pool: pg.Pool): Promise<number> {
     const batch = await fillBatch(pool, after, size);
     const ms = performance.now() - begun;
     longestMs = Math.max(longestMs, ms);
-    size = Math.ceil(ms > TARGET_BATCH_MS ? size / 2 : size * 1.1);
+    const isTooLarge = batch === 'canceled' || ms > TARGET_BATCH_MS;
+    size = Math.ceil(isTooLarge ? size / 2 : size * 1.1);
     if (batch !== 'canceled') {
       after = batch.last;
       failures = 0;

@@ -18,7 +18,7 @@ const FIRST_BATCH = 500;
 /** A longer batch halves the next one. A client that updates one of its licenses waits until it commits. */
 const TARGET_BATCH_MS = 250;
 /** PostgreSQL cancels a batch that takes longer, for example because the disk stalls. */
-const TIMEOUT_MS = 800;
+const TIMEOUT_MS = 500;
 /** The batch waits no longer for a row that another transaction has locked. */
 const LOCK_TIMEOUT_MS = 200;
 /** SQLSTATE of a statement that ran into its time limit. */

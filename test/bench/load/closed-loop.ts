@@ -20,12 +20,7 @@ export type Throughput = {
 };
 
 /** @throws Error if a response is not 200: refusals are fast and would raise the measured throughput */
-export async function closedLoop({
-  port,
-  connections,
-  seconds,
-  next,
-}: Load): Promise<Throughput & { readonly latencies: Float64Array }> {
+export async function closedLoop({ port, connections, seconds, next }: Load): Promise<Throughput> {
   const { promise: failed, reject: fail } = Promise.withResolvers<never>();
   failed.catch(() => {}); // handled below: a connection may fail before that
   const open = await openConnections(connections, port, fail);

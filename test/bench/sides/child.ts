@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 export type Child = {
   readonly pid: number;
@@ -61,15 +61,10 @@ export async function startChild({ name, args, env, logFile, readyMark }: Comman
       if (child.exitCode !== null || child.signalCode !== null) return;
       const exited = once(child, 'exit');
       child.kill('SIGTERM');
-      const waiting = new AbortController();
       // A process that is being profiled may hang when it exits.
-      const killed = setTimeout(STOPS_WITHIN_MS, undefined, { signal: waiting.signal }).then(
-        () => child.kill('SIGKILL'),
-        () => {}, // it has exited
-      );
+      const timer = setTimeout(() => child.kill('SIGKILL'), STOPS_WITHIN_MS);
       await exited;
-      waiting.abort();
-      await killed;
+      clearTimeout(timer);
     },
   };
 }
@@ -98,7 +93,7 @@ async function untilSaid(child: ChildProcess, file: string, mark: string): Promi
     const lines = readFileSync(file, 'utf8').split('\n');
     const line = lines.find((candidate) => candidate.includes(mark));
     if (line !== undefined) return line;
-    await setTimeout(50);
+    await sleep(50);
   }
   return undefined;
 }

@@ -255,28 +255,26 @@ describe('a payment slot', () => {
 
   it('is read again for a session whose slot has another version', async () => {
     const { name } = await addSlot(admin);
-    const read = async () => {
-      const text = 'select id, xmin::text as version from slot where name = $1';
-      const [slot] = await query<{ id: string; version: string }>(admin.databaseUrl, text, [name]);
-      return slot ?? expect.fail('no slot');
-    };
     const passwordFor = async (id: string, version: string): Promise<unknown> => {
       const { access } = await admin.slotAccess.forSlot(id, () => {}, version);
       return access.credentials.reveal()['password'];
     };
-    const { id, version } = await read();
+    const { id, version } = await storedSlot(name);
     expect(await passwordFor(id, version)).to.equal(CREDENTIALS.password);
     await admin.client.rotateSlotCredentials({ slot: name, credentials: NEW_CREDENTIALS });
     // A session that was read before the rotation: the slot is not read.
     expect(await passwordFor(id, version)).to.equal(CREDENTIALS.password);
-    expect(await passwordFor(id, (await read()).version)).to.equal(NEW_CREDENTIALS.password);
+    expect(await passwordFor(id, (await storedSlot(name)).version)).to.equal(NEW_CREDENTIALS.password);
   });
 
+  async function storedSlot(name: string): Promise<{ id: string; version: string }> {
+    const text = 'select id, xmin::text as version from slot where name = $1';
+    const [slot] = await query<{ id: string; version: string }>(admin.databaseUrl, text, [name]);
+    return slot ?? expect.fail('no slot');
+  }
+
   async function access(name: string) {
-    const [slot] = await query<{ id: string }>(admin.databaseUrl, 'select id from slot where name = $1', [
-      name,
-    ]);
-    return (await admin.slotAccess.forSlot(slot?.id ?? '', () => {})).access;
+    return (await admin.slotAccess.forSlot((await storedSlot(name)).id, () => {})).access;
   }
 
   async function auditOf(slotId: string): Promise<string[]> {

@@ -18,6 +18,8 @@ export type EmbeddedPostgresOptions = {
   readonly pickPort?: () => Promise<number>;
   /** For a server that is started; a running one keeps its setting. */
   readonly maxConnections?: number;
+  /** Settings besides those of the hub, or instead of them, such as `shared_buffers=6GB`. As above. */
+  readonly settings?: readonly string[];
 };
 
 const MAX_CONNECTIONS = 100;
@@ -28,13 +30,13 @@ const MAX_CONNECTIONS = 100;
  * @throws Error that says what to do, with the end of the server's log if the server did not start
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions) {
-  const { log = () => {}, pickPort = freePort, maxConnections = MAX_CONNECTIONS } = options;
+  const { log = () => {}, pickPort = freePort, maxConnections = MAX_CONNECTIONS, settings = [] } = options;
   const directory = resolve(options.dataDir);
   const cluster = await openCluster(directory, await packagedBinaries(), () =>
     log(`creating a PostgreSQL cluster in ${directory}`),
   );
   const orphan = await findServer(cluster);
-  const port = orphan?.port ?? (await startServer(cluster, pickPort, maxConnections));
+  const port = orphan?.port ?? (await startServer(cluster, pickPort, { maxConnections, settings }));
   log(
     `PostgreSQL ${cluster.binaries.major} ${orphan ? 'was already running' : 'runs'} on 127.0.0.1:${port}, ` +
       `data in ${cluster.home}`,
@@ -67,7 +69,7 @@ const POLL_MS = 250;
 async function startServer(
   cluster: Cluster,
   pickPort: () => Promise<number>,
-  maxConnections: number,
+  options: Settings,
 ): Promise<number> {
   const log = join(cluster.home, 'data/server.log');
   // Keeps one old log, so that the log does not grow without limit.
@@ -79,7 +81,7 @@ async function startServer(
       ({ size }) => size,
       () => 0,
     );
-    const args = ['-w', '-t', '120', '-l', 'data/server.log', '-o', settings(port, maxConnections)];
+    const args = ['-w', '-t', '120', '-l', 'data/server.log', '-o', serverArguments(port, options)];
     const { ok, output } = await control(cluster, 'start', args);
     if (ok) return port;
     const said = (await readFile(log).catch(() => Buffer.alloc(0))).subarray(logged).toString();
@@ -91,11 +93,13 @@ async function startServer(
   }
 }
 
+type Settings = Required<Pick<EmbeddedPostgresOptions, 'maxConnections' | 'settings'>>;
+
 /**
  * The server's settings as arguments without spaces. The server listens only on the loopback interface,
  * without a socket.
  */
-function settings(port: number, maxConnections: number): string {
+function serverArguments(port: number, { maxConnections, settings }: Settings): string {
   return [
     `--port=${port}`,
     '--listen_addresses=127.0.0.1',
@@ -110,6 +114,7 @@ function settings(port: number, maxConnections: number): string {
     '--log_error_verbosity=terse',
     // No failed statements: the ORM writes values into them, sealed secrets too.
     '--log_min_error_statement=panic',
+    ...settings.map((setting) => `--${setting}`), // the last one of a name counts
   ].join(' ');
 }
 

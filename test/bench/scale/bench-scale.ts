@@ -4,7 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { discard } from '../../support/hub/data-dir.ts';
-import { asSuperuser, createDatabase, startFlushingPostgres } from '../../support/postgres/databases.ts';
+import {
+  asSuperuser,
+  createDatabase,
+  startEmbedded,
+  startPostgres,
+} from '../../support/postgres/databases.ts';
 import { findRedis, foundRedis } from '../../support/redis/redis.ts';
 import { interruptible } from '../interruptible.ts';
 import { prepare } from './prepare.ts';
@@ -16,13 +21,21 @@ const { values } = parseArgs({
     /** Numbers of licenses in ascending order, separated by commas. Ten million take 36 GB of disk. */
     licenses: { type: 'string', default: '10000,1000000' },
     rounds: { type: 'string', default: '3' },
+    /** Settings of PostgreSQL for a second measurement, separated by commas, such as shared_buffers=6GB. */
+    settings: { type: 'string', default: '' },
     /** Writes docs/scale-figures.md, docs/scale-plans.md and test/bench/results/scale.json. */
     write: { type: 'boolean', default: false },
   },
 });
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 await interruptible(async (start) => {
-  await start(startFlushingPostgres, (stop) => stop());
+  const postgres = await start(startEmbedded, (server) => server.stop());
+  await startPostgres(async () => postgres);
+  const settings = values.settings.split(',').filter((setting) => setting !== '');
+  if (settings.length > 0) {
+    await postgres.restart(settings); // a mistake ends the run now and not after half an hour
+    await postgres.restart([]);
+  }
   await start(findRedis, (stop) => stop());
   const prepared: PreparedDatabase[] = [];
   for (const licenses of values.licenses.split(',').map(Number)) {
@@ -32,8 +45,12 @@ await interruptible(async (start) => {
     const { population } = await prepare({ databaseUrl, dataDir, licenses, log });
     prepared.push({ databaseUrl, dataDir, population });
   }
-  const options = { prepared, redisUrl: foundRedis(), rounds: Number(values.rounds), say };
-  const { figures, plans, json } = writeReport(await runScale(options, start));
+  const rounds = Number(values.rounds);
+  const results = await runScale(
+    { prepared, redisUrl: foundRedis(), rounds, postgres, settings, say },
+    start,
+  );
+  const { figures, plans, json } = writeReport(results);
   if (values.write) {
     const root = join(import.meta.dirname, '../../..');
     await writeFile(join(root, 'docs/scale-figures.md'), figures);

@@ -14,7 +14,6 @@ import {
   type Operation,
   requestsFor,
   SAME_TARGETS,
-  TARGETS,
   type Targets,
 } from './requests.ts';
 
@@ -50,15 +49,22 @@ const SINGLE_REQUESTS = 300;
 /** Added to the turn of requests with one connection, so that they concern other licenses. */
 const SINGLE_TURN_OFFSET = 1_000;
 
+export type MeasureOptions = {
+  readonly targets: readonly Targets[];
+  readonly rounds: number;
+  readonly say: (line: string) => void;
+  /** The number of the first round. Rounds of the same number concern the same licenses and sessions. */
+  readonly firstTurn: number;
+};
+
 /** The figures of each candidate, by operation and targets. */
 export async function measureScale(
   candidates: readonly Candidate[],
-  rounds: number,
-  say: (line: string) => void,
+  { targets: measured, rounds, say, firstTurn }: MeasureOptions,
 ): Promise<Figures[][]> {
   const figures = candidates.map(() =>
     OPERATIONS.flatMap((operation) =>
-      TARGETS.map((targets) => ({ operation, targets, rounds: [] as Round[] })),
+      measured.map((targets) => ({ operation, targets, rounds: [] as Round[] })),
     ),
   );
   for (const candidate of candidates) {
@@ -67,12 +73,12 @@ export async function measureScale(
       `warmed up, ${candidate.population.licenses}: ${rates.map(Math.round).join(', ')} status checks a second`,
     );
   }
-  for (let turn = 0; turn <= rounds; turn++) {
+  for (let turn = firstTurn; turn <= firstTurn + rounds; turn++) {
     for (const [position, { operation, targets }] of figures[0]?.entries() ?? []) {
       for (const [index, candidate] of candidates.entries()) {
         const round = await measureOnce(candidate, { operation, targets, count: REQUESTS, turn });
         // The first round is a warm-up, mainly for activations.
-        if (turn > 0) figures[index]?.[position]?.rounds.push(round);
+        if (turn > firstTurn) figures[index]?.[position]?.rounds.push(round);
         say(
           `round ${turn}: ${operation}, ${targets}, ${candidate.population.licenses}: ${Math.round(round.perSecond)}/s`,
         );

@@ -31,19 +31,20 @@ function figuresOf({ at, machine, databases }: ScaleResults): string {
   const counts = databases.map(({ population }) => population.licenses.toLocaleString('en'));
   const row = (title: string, of: (database: DatabaseResults) => string) => [title, ...databases.map(of)];
   const head = ['', ...counts.map((count) => `${count} licenses`)];
-  const each = (targets: Targets, unit: string, of: (round: Round) => number, digits = 0) =>
-    OPERATIONS.map((operation) =>
-      row(`${TITLES[operation]}, ${unit}`, ({ figures }) =>
-        median(roundsOf(figures, operation, targets).map(of)).toFixed(digits),
-      ),
-    );
-  const requests = (targets: Targets) =>
-    table(head, [
-      ...each(targets, 'requests/s, 32 connections', ({ perSecond }) => perSecond),
-      ...each(targets, 'ms, 1 connection', ({ latencyMs }) => latencyMs, 2),
-      ...each(targets, 'µs of the hub’s CPU', ({ cpuMicros }) => cpuMicros),
-      ...each(targets, 'bytes of write-ahead log', ({ walBytes }) => walBytes),
+  const requests = (targets: Targets, figuresIn = (database: DatabaseResults) => database.figures) => {
+    const each = (unit: string, of: (round: Round) => number, digits = 0) =>
+      OPERATIONS.map((operation) =>
+        row(`${TITLES[operation]}, ${unit}`, (database) =>
+          median(roundsOf(figuresIn(database), operation, targets).map(of)).toFixed(digits),
+        ),
+      );
+    return table(head, [
+      ...each('requests/s, 32 connections', ({ perSecond }) => perSecond),
+      ...each('ms, 1 connection', ({ latencyMs }) => latencyMs, 2),
+      ...each('µs of the hub’s CPU', ({ cpuMicros }) => cpuMicros),
+      ...each('bytes of write-ahead log', ({ walBytes }) => walBytes),
     ]);
+  };
   const maintenance = table(head, [
     row('pruning the oldest month, ms', ({ prune }) => prune.ms.toFixed(0)),
     row('…of that, tables locked for others, ms', ({ prune }) => prune.lockedMs.toFixed(0)),
@@ -52,6 +53,18 @@ function figuresOf({ at, machine, databases }: ScaleResults): string {
     row('…longest batch, ms', ({ backfill }) => backfill.longestBatchMs.toFixed(0)),
     row('…longest update of a license by others, ms', ({ backfill }) => backfill.longestUpdateMs.toFixed(0)),
   ]);
+  const settings = databases[0]?.tuned?.settings;
+  const tuned =
+    settings === undefined
+      ? ''
+      : `
+### With other settings of PostgreSQL
+
+The same requests, for other licenses and sessions, after PostgreSQL was restarted with ${settings
+          .map((setting) => `\`${setting}\``)
+          .join(', ')}:
+
+${requests('spread', (database) => database.tuned?.figures ?? [])}`;
   const largest = databases.at(-1)?.sizes ?? [];
   const sizes = table(
     ['', ...counts.map((count) => `${count} licenses, MB`)],
@@ -79,7 +92,7 @@ With 1,000,000 licenses and more, each request of a round concerns another licen
 few licenses repeat. Each soft check or activation is the first one of its license on its day, so the hub also writes the time and the
 day of the use, after the response.
 
-${requests('spread')}
+${requests('spread')}${tuned}
 ## Maintenance
 
 ${maintenance}

@@ -7,15 +7,17 @@ import { RetentionService } from '../../../gen/hub/retention/v1/retention_servic
 import { localToken } from '../../support/hub/data-dir.ts';
 import { transportTo } from '../../support/hub/hub.ts';
 import { HUBCTL } from '../../support/hub/hub-process.ts';
+import type { EmbeddedServer } from '../../support/postgres/databases.ts';
 import type { Start } from '../interruptible.ts';
 import { describeMachine, howBusy } from '../machine.ts';
 import type { Machine } from '../report/results.ts';
 import { type Child, startChild } from '../sides/child.ts';
 import { RATE_PER_MINUTE } from '../sides/hub.ts';
 import { type Backfill, measureBackfill } from './backfill.ts';
-import { type Figures, measureScale } from './measure-scale.ts';
+import { type Candidate, type Figures, measureScale } from './measure-scale.ts';
 import { observe, type Statement } from './observe.ts';
 import type { Population } from './population.ts';
+import { TARGETS } from './requests.ts';
 import { type Size, sizesOf } from './sizes.ts';
 import { watchLocks } from './watch-locks.ts';
 
@@ -45,17 +47,22 @@ export type DatabaseResults = {
     readonly lockedMs: number;
   };
   readonly backfill: Backfill;
+  /** Requests that are spread over all licenses, with other settings of PostgreSQL. */
+  readonly tuned: { readonly settings: readonly string[]; readonly figures: readonly Figures[] } | undefined;
 };
 
 export type RunOptions = {
   readonly prepared: readonly PreparedDatabase[];
   readonly redisUrl: string;
   readonly rounds: number;
+  readonly postgres: Pick<EmbeddedServer, 'restart'>;
+  /** Settings of PostgreSQL for a second measurement, such as `shared_buffers=6GB`. None: no measurement. */
+  readonly settings: readonly string[];
   readonly say: (line: string) => void;
 };
 
 export async function runScale(
-  { prepared, redisUrl, rounds, say }: RunOptions,
+  { prepared, redisUrl, rounds, postgres, settings, say }: RunOptions,
   start: Start,
 ): Promise<ScaleResults> {
   const [first] = prepared;
@@ -66,21 +73,43 @@ export async function runScale(
     () => mkdtemp(join(tmpdir(), 'hub-scale-')),
     (path) => rm(path, { recursive: true }),
   );
-  const hubs: Child[] = [];
-  for (const { databaseUrl, dataDir } of prepared) {
-    const logFile = join(directory, `${hubs.length}.log`);
-    hubs.push(
-      await start(
-        () => startHub(databaseUrl, dataDir, redisUrl, logFile),
-        (hub) => hub.stop(),
-      ),
-    );
-  }
-  const candidates = prepared.map(({ databaseUrl, population }, index) => {
-    const { pid = 0, ready = '{}' } = hubs[index] ?? {};
-    return { databaseUrl, population, pid, port: Number(new URL(JSON.parse(ready).gateway).port) };
+  const startHubs = async (): Promise<Child[]> => {
+    const started: Child[] = [];
+    for (const { databaseUrl, dataDir } of prepared) {
+      const logFile = join(directory, `${started.length}.log`);
+      started.push(
+        await start(
+          () => startHub(databaseUrl, dataDir, redisUrl, logFile),
+          (hub) => hub.stop(),
+        ),
+      );
+    }
+    return started;
+  };
+  let hubs = await startHubs();
+  const figures = await measureScale(candidatesOf(prepared, hubs), {
+    targets: TARGETS,
+    rounds,
+    firstTurn: 0,
+    say,
   });
-  const figures = await measureScale(candidates, rounds, say);
+  const restart = async (changed: readonly string[]): Promise<void> => {
+    for (const hub of hubs) await hub.stop();
+    await postgres.restart(changed);
+    hubs = await startHubs();
+  };
+  let tuned: Figures[][] = [];
+  if (settings.length > 0) {
+    await restart(settings);
+    say(`with ${settings.join(', ')}`);
+    tuned = await measureScale(candidatesOf(prepared, hubs), {
+      targets: ['spread'],
+      rounds,
+      firstTurn: rounds + 1,
+      say,
+    });
+    await restart([]);
+  }
   const sizes = await Promise.all(prepared.map(({ databaseUrl }) => sizesOf(databaseUrl)));
   const plansOf = { licenses: largest.population.licenses, statements: await observe(largest) };
   const databases: DatabaseResults[] = [];
@@ -91,7 +120,7 @@ export async function runScale(
     );
     const backfill = await measureBackfill(database.databaseUrl);
     say(`${database.population.licenses}: ${JSON.stringify({ backfill })}`);
-    const measured = figures[index];
+    const [measured, measuredTuned] = [figures[index], tuned[index]];
     if (measured === undefined) continue;
     databases.push({
       population: database.population,
@@ -99,9 +128,17 @@ export async function runScale(
       sizes: sizes[index] ?? [],
       prune,
       backfill,
+      tuned: measuredTuned && { settings, figures: measuredTuned },
     });
   }
   return { at: new Date().toISOString(), machine, databases, plansOf };
+}
+
+function candidatesOf(prepared: readonly PreparedDatabase[], hubs: readonly Child[]): Candidate[] {
+  return prepared.map(({ databaseUrl, population }, index) => {
+    const { pid = 0, ready = '{}' } = hubs[index] ?? {};
+    return { databaseUrl, population, pid, port: Number(new URL(JSON.parse(ready).gateway).port) };
+  });
 }
 
 function startHub(databaseUrl: string, dataDir: string, redisUrl: string, logFile: string): Promise<Child> {

@@ -55,6 +55,23 @@ function statOf(pid: number): { readonly parent: number; readonly own: number; r
   return { parent: Number(fields[1]), own: seconds(11), ended: seconds(13) };
 }
 
+export type ThreadTime = {
+  /** On a processor, in microseconds. */
+  readonly runningMicros: number;
+  /** Ready to run, but waiting for a processor. */
+  readonly queuedMicros: number;
+};
+
+/** Since the process started. */
+export function mainThreadTimeOf(pid: number): ThreadTime | undefined {
+  try {
+    const [running, queued] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ');
+    return { runningMicros: Number(running) / 1_000, queuedMicros: Number(queued) / 1_000 };
+  } catch {
+    return undefined;
+  }
+}
+
 /** Resets the peak, so that it counts from now on. */
 export function forgetPeak(pid: number): void {
   try {

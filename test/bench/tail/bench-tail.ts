@@ -35,11 +35,11 @@ await interruptible(async (start: Start) => {
   for (const { database } of servers) await database.addLicenses(licenses);
   const only = values.only?.split(',');
   for (const each of createCases(licenses).filter(({ name }) => only?.includes(name) ?? true)) {
-    for (const { name, port, database, inspect } of servers) {
+    for (const { name, port, pid, database, inspect } of servers) {
       const seconds = Number(values.seconds);
       const next = await each.prepare(database, (WARM_UP_SECONDS + seconds) * SINGLE_RATE);
       await untilCalm(servers, plan.calmWithinMs);
-      const load = { port, next, rate: SINGLE_RATE };
+      const load = { port, pid, next, rate: SINGLE_RATE };
       await oneCaller({ ...load, seconds: WARM_UP_SECONDS });
       const profiler = await connectProfiler(await inspect());
       await profiler.start();

@@ -1,6 +1,7 @@
 // Divides the time of requests into the parts of the server's main thread, for the slowest and the median requests.
 import { createStackOf, partOf } from '../profile/by-part.ts';
 import type { CpuProfile, ProfileNode } from '../profile/cpu-profile.ts';
+import type { ThreadTime } from '../sides/process-cost.ts';
 import type { TimedRequest } from './one-caller.ts';
 
 const SLOWEST = 1 / 100;
@@ -25,8 +26,21 @@ export function describeTail(requests: readonly TimedRequest[], profile: CpuProf
   return [
     `  p50, p90, p99, maximum: ${quantiles.join(', ')}, ${ms(durationOf(ascending.at(-1)))} of ${requests.length} requests`,
     `  slowest 1 %, and median (µs a request): ${compared(slow.parts, usual.parts, 20)}`,
+    `  main thread (µs a request): ${threadTimes(slowest, middle)}`,
     `  files: ${compared(slow.files, usual.files, MOST_FILES)}`,
   ].join('\n');
+}
+
+/** Of the slowest and of the median requests. */
+function threadTimes(...groups: readonly (readonly TimedRequest[])[]): string {
+  const mean = (requests: readonly TimedRequest[], of: (time: ThreadTime) => number): string => {
+    const times = requests.flatMap(({ thread }) => thread ?? []);
+    const sum = times.reduce((total, time) => total + of(time), 0);
+    return times.length === 0 ? 'unknown' : (sum / times.length).toFixed(0);
+  };
+  const running = groups.map((group) => mean(group, ({ runningMicros }) => runningMicros));
+  const queued = groups.map((group) => mean(group, ({ queuedMicros }) => queuedMicros));
+  return `running ${running.join(', ')}; waiting for a processor ${queued.join(', ')}`;
 }
 
 type Parts = { readonly parts: Micros; readonly files: Micros };

@@ -1,17 +1,25 @@
-// Sends requests over one connection at a fixed rate, and records when each began and ended.
+// Sends requests over one connection at a fixed rate, and records when each began and ended, and for how long the
+// server's main thread worked and waited for a processor.
 import { setTimeout } from 'node:timers/promises';
 import type { Load } from '../load/closed-loop.ts';
 import { openConnections } from '../load/connection.ts';
+import { mainThreadTimeOf, type ThreadTime } from '../sides/process-cost.ts';
 
-/** Microseconds of the monotonic clock. */
-export type TimedRequest = { readonly begin: number; readonly end: number };
+export type TimedRequest = {
+  /** Microseconds of the monotonic clock. */
+  readonly begin: number;
+  readonly end: number;
+  /** The time of the server's main thread during the request. Undefined if the system does not record it. */
+  readonly thread: ThreadTime | undefined;
+};
 
 export async function oneCaller({
   port,
+  pid,
   seconds,
   next,
   rate,
-}: Omit<Load, 'connections'> & { readonly rate: number }): Promise<TimedRequest[]> {
+}: Omit<Load, 'connections'> & { readonly rate: number; readonly pid: number }): Promise<TimedRequest[]> {
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => {}); // handled below: the connection may fail before that
   const [connection] = await openConnections(1, port, failed.reject);
@@ -23,18 +31,28 @@ export async function oneCaller({
       await setTimeout(Math.max(0, startedAt + (index * 1_000) / rate - performance.now()));
       const request = next();
       if (request === undefined) throw new Error('the prepared requests are used up: prepare more');
+      const before = mainThreadTimeOf(pid);
       const begin = now();
       const status = await Promise.race([
         new Promise<number>((answered) => connection.send(request, answered)),
         failed.promise,
       ]);
       if (status !== 200) throw new Error(`port ${port} answered ${status}`);
-      requests.push({ begin, end: now() });
+      const end = now();
+      const after = mainThreadTimeOf(pid);
+      requests.push({ begin, end, thread: after && before && differenceOf(after, before) });
     }
   } finally {
     connection.close();
   }
   return requests;
+}
+
+function differenceOf(after: ThreadTime, before: ThreadTime): ThreadTime {
+  return {
+    runningMicros: after.runningMicros - before.runningMicros,
+    queuedMicros: after.queuedMicros - before.queuedMicros,
+  };
 }
 
 function now(): number {

@@ -143,16 +143,27 @@ async function startForTests(): Promise<TestServer> {
 /** The embedded server of a hub. It flushes, as a benchmark requires. */
 export const startFlushingPostgres = (): Promise<() => Promise<void>> => startPostgres(startEmbedded);
 
+export type EmbeddedServer = TestServer & {
+  /** Restarts it on the same port and data, with these settings instead of those of the hub. */
+  restart(settings: readonly string[]): Promise<void>;
+};
+
 /** The embedded server, started in the hub's way. */
-export async function startEmbedded(): Promise<TestServer> {
-  const dataDir = await makeDataDir();
-  const server = await startEmbeddedPostgres({ dataDir, maxConnections: MAX_CONNECTIONS });
+export async function startEmbedded(): Promise<EmbeddedServer> {
+  const options = { dataDir: await makeDataDir(), maxConnections: MAX_CONNECTIONS };
+  let server = await startEmbeddedPostgres(options);
+  const { url, location } = server;
+  const port = Number(new URL(url).port);
   return {
-    adminUrl: server.url,
-    log: join(server.location, 'data/server.log'),
+    adminUrl: url,
+    log: join(location, 'data/server.log'),
+    async restart(settings) {
+      await server.stop();
+      server = await startEmbeddedPostgres({ ...options, settings, pickPort: async () => port });
+    },
     async stop() {
       await server.stop();
-      await discard(dataDir);
+      await discard(options.dataDir);
     },
   };
 }

@@ -18,7 +18,10 @@ export type EmbeddedPostgresOptions = {
   readonly pickPort?: () => Promise<number>;
   /** For a server that is started; a running one keeps its setting. */
   readonly maxConnections?: number;
-  /** Settings besides those of the hub, or instead of them, such as `shared_buffers=6GB`. As above. */
+  /**
+   * Settings of PostgreSQL without spaces, such as `shared_buffers=6GB`. They override those of the hub. A running
+   * server keeps its settings.
+   */
   readonly settings?: readonly string[];
 };
 
@@ -69,7 +72,7 @@ const POLL_MS = 250;
 async function startServer(
   cluster: Cluster,
   pickPort: () => Promise<number>,
-  options: Settings,
+  options: ServerOptions,
 ): Promise<number> {
   const log = join(cluster.home, 'data/server.log');
   // Keeps one old log, so that the log does not grow without limit.
@@ -93,13 +96,13 @@ async function startServer(
   }
 }
 
-type Settings = Required<Pick<EmbeddedPostgresOptions, 'maxConnections' | 'settings'>>;
+type ServerOptions = Required<Pick<EmbeddedPostgresOptions, 'maxConnections' | 'settings'>>;
 
 /**
  * The server's settings as arguments without spaces. The server listens only on the loopback interface,
  * without a socket.
  */
-function serverArguments(port: number, { maxConnections, settings }: Settings): string {
+function serverArguments(port: number, { maxConnections, settings }: ServerOptions): string {
   return [
     `--port=${port}`,
     '--listen_addresses=127.0.0.1',
@@ -114,7 +117,7 @@ function serverArguments(port: number, { maxConnections, settings }: Settings): 
     '--log_error_verbosity=terse',
     // No failed statements: the ORM writes values into them, sealed secrets too.
     '--log_min_error_statement=panic',
-    ...settings.map((setting) => `--${setting}`), // the last one of a name counts
+    ...settings.map((setting) => `--${setting}`), // PostgreSQL uses the last value of a repeated setting
   ].join(' ');
 }
 

@@ -30,10 +30,10 @@ const { values } = parseArgs({
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 await interruptible(async (start) => {
   const postgres = await start(startEmbedded, (server) => server.stop());
-  await startPostgres(async () => postgres);
+  await startPostgres(async () => postgres); // tells `createDatabase` and others which server to use
   const settings = values.settings.split(',').filter((setting) => setting !== '');
   if (settings.length > 0) {
-    await postgres.restart(settings); // a mistake ends the run now and not after half an hour
+    await postgres.restart(settings); // an invalid setting fails here, not after half an hour
     await postgres.restart([]);
   }
   await start(findRedis, (stop) => stop());

@@ -53,18 +53,21 @@ export type MeasureOptions = {
   readonly targets: readonly Targets[];
   readonly rounds: number;
   readonly say: (line: string) => void;
-  /** The number of the first round. Rounds of the same number concern the same licenses and sessions. */
+  /**
+   * The number of the round that warms up. The measured rounds follow. Spread requests of rounds with the same number
+   * concern the same licenses and sessions.
+   */
   readonly firstTurn: number;
 };
 
 /** The figures of each candidate, by operation and targets. */
 export async function measureScale(
   candidates: readonly Candidate[],
-  { targets: measured, rounds, say, firstTurn }: MeasureOptions,
+  { targets: kinds, rounds, say, firstTurn }: MeasureOptions,
 ): Promise<Figures[][]> {
   const figures = candidates.map(() =>
     OPERATIONS.flatMap((operation) =>
-      measured.map((targets) => ({ operation, targets, rounds: [] as Round[] })),
+      kinds.map((targets) => ({ operation, targets, rounds: [] as Round[] })),
     ),
   );
   for (const candidate of candidates) {

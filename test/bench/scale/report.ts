@@ -53,8 +53,8 @@ function figuresOf({ at, machine, databases }: ScaleResults): string {
     row('…longest batch, ms', ({ backfill }) => backfill.longestBatchMs.toFixed(0)),
     row('…longest update of a license by others, ms', ({ backfill }) => backfill.longestUpdateMs.toFixed(0)),
   ]);
-  const settings = databases[0]?.tuned?.settings;
-  const tuned =
+  const settings = databases[0]?.withSettings?.settings;
+  const withSettings =
     settings === undefined
       ? ''
       : `
@@ -64,7 +64,7 @@ The same requests, for other licenses and sessions, after PostgreSQL was restart
           .map((setting) => `\`${setting}\``)
           .join(', ')}:
 
-${requests('spread', (database) => database.tuned?.figures ?? [])}`;
+${requests('spread', (database) => database.withSettings?.figures ?? [])}`;
   const largest = databases.at(-1)?.sizes ?? [];
   const sizes = table(
     ['', ...counts.map((count) => `${count} licenses, MB`)],
@@ -92,7 +92,7 @@ With 1,000,000 licenses and more, each request of a round concerns another licen
 few licenses repeat. Each soft check or activation is the first one of its license on its day, so the hub also writes the time and the
 day of the use, after the response.
 
-${requests('spread')}${tuned}
+${requests('spread')}${withSettings}
 ## Maintenance
 
 ${maintenance}

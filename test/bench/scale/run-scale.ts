@@ -48,7 +48,9 @@ export type DatabaseResults = {
   };
   readonly backfill: Backfill;
   /** Requests that are spread over all licenses, with other settings of PostgreSQL. */
-  readonly tuned: { readonly settings: readonly string[]; readonly figures: readonly Figures[] } | undefined;
+  readonly withSettings:
+    | { readonly settings: readonly string[]; readonly figures: readonly Figures[] }
+    | undefined;
 };
 
 export type RunOptions = {
@@ -56,7 +58,7 @@ export type RunOptions = {
   readonly redisUrl: string;
   readonly rounds: number;
   readonly postgres: Pick<EmbeddedServer, 'restart'>;
-  /** Settings of PostgreSQL for a second measurement, such as `shared_buffers=6GB`. None: no measurement. */
+  /** Settings of PostgreSQL for a second measurement, such as `shared_buffers=6GB`. Empty: there is none. */
   readonly settings: readonly string[];
   readonly say: (line: string) => void;
 };
@@ -93,16 +95,16 @@ export async function runScale(
     firstTurn: 0,
     say,
   });
-  const restart = async (changed: readonly string[]): Promise<void> => {
+  const restart = async (replaced: readonly string[]): Promise<void> => {
     for (const hub of hubs) await hub.stop();
-    await postgres.restart(changed);
+    await postgres.restart(replaced);
     hubs = await startHubs();
   };
-  let tuned: Figures[][] = [];
+  let withSettings: Figures[][] = [];
   if (settings.length > 0) {
     await restart(settings);
     say(`with ${settings.join(', ')}`);
-    tuned = await measureScale(candidatesOf(prepared, hubs), {
+    withSettings = await measureScale(candidatesOf(prepared, hubs), {
       targets: ['spread'],
       rounds,
       firstTurn: rounds + 1,
@@ -120,7 +122,7 @@ export async function runScale(
     );
     const backfill = await measureBackfill(database.databaseUrl);
     say(`${database.population.licenses}: ${JSON.stringify({ backfill })}`);
-    const [measured, measuredTuned] = [figures[index], tuned[index]];
+    const [measured, again] = [figures[index], withSettings[index]];
     if (measured === undefined) continue;
     databases.push({
       population: database.population,
@@ -128,7 +130,7 @@ export async function runScale(
       sizes: sizes[index] ?? [],
       prune,
       backfill,
-      tuned: measuredTuned && { settings, figures: measuredTuned },
+      withSettings: again && { settings, figures: again },
     });
   }
   return { at: new Date().toISOString(), machine, databases, plansOf };

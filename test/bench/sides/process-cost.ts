@@ -56,13 +56,16 @@ function statOf(pid: number): { readonly parent: number; readonly own: number; r
 }
 
 export type ThreadTime = {
-  /** On a processor, in microseconds. */
+  /** Time on a processor, in microseconds. */
   readonly runningMicros: number;
-  /** Ready to run, but waiting for a processor. */
+  /** Time ready to run while waiting for a processor, in microseconds. */
   readonly queuedMicros: number;
 };
 
-/** Since the process started. */
+/**
+ * The time of the main thread of a process since it started. Undefined if the process has ended, or if the system
+ * does not record it.
+ */
 export function mainThreadTimeOf(pid: number): ThreadTime | undefined {
   try {
     const [running, queued] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ');

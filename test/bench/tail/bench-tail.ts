@@ -1,4 +1,5 @@
-// `npm run bench -- tail`: shows what the slowest requests of one caller wait for, compared with the median ones.
+// `npm run bench -- tail`: shows what the slowest requests of one caller wait for, compared with the median ones. The
+// caller sends 50 requests a second or, with --no-pauses, the next one as soon as it has a response.
 import { parseArgs } from 'node:util';
 import { createCases } from '../cases.ts';
 import { interruptible, type Start } from '../interruptible.ts';
@@ -18,11 +19,15 @@ const { values } = parseArgs({
     only: { type: 'string' },
     /** Duration of the measured load of each case and side. */
     seconds: { type: 'string', default: '30' },
+    'no-pauses': { type: 'boolean', default: false },
   },
 });
 /** Load before each profile: V8 compiles, and PostgreSQL plans statements again after ANALYZE. */
 const WARM_UP_SECONDS = 5;
+/** Requests to prepare, if they are sent without pauses. The load ends early if there are too few. */
+const PREPARED_PER_SECOND = 3_000;
 const plan = PLANS.full;
+const rate = values['no-pauses'] ? undefined : SINGLE_RATE;
 
 await interruptible(async (start: Start) => {
   const { directory, redisUrl, begin } = await startEnvironment(start);
@@ -37,9 +42,10 @@ await interruptible(async (start: Start) => {
   for (const each of createCases(licenses).filter(({ name }) => only?.includes(name) ?? true)) {
     for (const { name, port, pid, database, inspect } of servers) {
       const seconds = Number(values.seconds);
-      const next = await each.prepare(database, (WARM_UP_SECONDS + seconds) * SINGLE_RATE);
+      const prepared = (WARM_UP_SECONDS + seconds) * (rate ?? PREPARED_PER_SECOND);
+      const next = await each.prepare(database, prepared);
       await untilCalm(servers, plan.calmWithinMs);
-      const load = { port, pid, next, rate: SINGLE_RATE };
+      const load = { port, pid, next, rate };
       await oneCaller({ ...load, seconds: WARM_UP_SECONDS });
       const profiler = await connectProfiler(await inspect());
       await profiler.start();

@@ -26,7 +26,7 @@ export function describeTail(requests: readonly TimedRequest[], profile: CpuProf
   return [
     `  p50, p90, p99, maximum: ${quantiles.join(', ')}, ${ms(durationOf(ascending.at(-1)))} of ${requests.length} requests`,
     `  slowest 1 %, and median (µs a request): ${compared(slow.parts, usual.parts, 20)}`,
-    `  main thread (µs a request): ${threadTimes(slowest, middle)}`,
+    `  main thread, slowest 1 % and median (µs a request): ${threadTimes(slowest, middle)}`,
     `  files: ${compared(slow.files, usual.files, MOST_FILES)}`,
   ].join('\n');
 }

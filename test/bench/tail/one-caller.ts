@@ -1,25 +1,31 @@
-// Sends requests over one connection at a fixed rate, and records when each began and ended, and for how long the
-// server's main thread worked and waited for a processor.
+// Sends requests over one connection, and records when each began and ended, and for how long the server's main
+// thread worked and waited for a processor.
 import { setTimeout } from 'node:timers/promises';
 import type { Load } from '../load/closed-loop.ts';
 import { openConnections } from '../load/connection.ts';
 import { mainThreadTimeOf, type ThreadTime } from '../sides/process-cost.ts';
 
+/** `begin` and `end` are microseconds of the monotonic clock. */
 export type TimedRequest = {
-  /** Microseconds of the monotonic clock. */
   readonly begin: number;
   readonly end: number;
-  /** The time of the server's main thread during the request. Undefined if the system does not record it. */
+  /** Time of the server's main thread between `begin` and `end`. Undefined if the system does not record it. */
   readonly thread: ThreadTime | undefined;
 };
 
+/**
+ * `rate` is in requests a second. Without it, each request follows the response to the last one, and the load ends
+ * early if `next` has no more requests.
+ */
 export async function oneCaller({
   port,
   pid,
   seconds,
   next,
   rate,
-}: Omit<Load, 'connections'> & { readonly rate: number; readonly pid: number }): Promise<TimedRequest[]> {
+}: Omit<Load, 'connections'> & { readonly rate?: number | undefined; readonly pid: number }): Promise<
+  TimedRequest[]
+> {
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => {}); // handled below: the connection may fail before that
   const [connection] = await openConnections(1, port, failed.reject);
@@ -27,9 +33,12 @@ export async function oneCaller({
   const requests: TimedRequest[] = [];
   const startedAt = performance.now();
   try {
-    for (let index = 0; index < rate * seconds; index++) {
-      await setTimeout(Math.max(0, startedAt + (index * 1_000) / rate - performance.now()));
+    for (let index = 0; index < (rate ?? Infinity) * seconds; index++) {
+      if (rate !== undefined) {
+        await setTimeout(Math.max(0, startedAt + (index * 1_000) / rate - performance.now()));
+      } else if (performance.now() > startedAt + seconds * 1_000) break;
       const request = next();
+      if (request === undefined && rate === undefined) break;
       if (request === undefined) throw new Error('the prepared requests are used up: prepare more');
       const before = mainThreadTimeOf(pid);
       const begin = now();

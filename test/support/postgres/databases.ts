@@ -144,7 +144,7 @@ async function startForTests(): Promise<TestServer> {
 export const startFlushingPostgres = (): Promise<() => Promise<void>> => startPostgres(startEmbedded);
 
 export type EmbeddedServer = TestServer & {
-  /** Restarts it on the same port and data, with these settings instead of those of the hub. */
+  /** Restarts it on the same port and data. The settings, such as `shared_buffers=6GB`, override those of the hub. */
   restart(settings: readonly string[]): Promise<void>;
 };
 

@@ -31,16 +31,21 @@ export function describeTail(requests: readonly TimedRequest[], profile: CpuProf
   ].join('\n');
 }
 
-/** Of the slowest and of the median requests. */
+/** Of the slowest and of the median requests. `blocked`: waiting for PostgreSQL, Redis, other threads or the network. */
 function threadTimes(...groups: readonly (readonly TimedRequest[])[]): string {
-  const mean = (requests: readonly TimedRequest[], of: (time: ThreadTime) => number): string => {
-    const times = requests.flatMap(({ thread }) => thread ?? []);
-    const sum = times.reduce((total, time) => total + of(time), 0);
-    return times.length === 0 ? 'unknown' : (sum / times.length).toFixed(0);
-  };
-  const running = groups.map((group) => mean(group, ({ runningMicros }) => runningMicros));
-  const queued = groups.map((group) => mean(group, ({ queuedMicros }) => queuedMicros));
-  return `running ${running.join(', ')}; waiting for a processor ${queued.join(', ')}`;
+  const mean = (of: (thread: ThreadTime, request: TimedRequest) => number): string =>
+    groups
+      .map((requests) => {
+        const micros = requests.flatMap((request) => (request.thread ? of(request.thread, request) : []));
+        const sum = micros.reduce((total, each) => total + each, 0);
+        return micros.length === 0 ? 'unknown' : (sum / micros.length).toFixed(0);
+      })
+      .join(', ');
+  return [
+    `running ${mean(({ runningMicros }) => runningMicros)}`,
+    `waiting for a processor ${mean(({ queuedMicros }) => queuedMicros)}`,
+    `blocked ${mean(({ runningMicros, queuedMicros }, request) => durationOf(request) - runningMicros - queuedMicros)}`,
+  ].join('; ');
 }
 
 type Parts = { readonly parts: Micros; readonly files: Micros };

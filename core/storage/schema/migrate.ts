@@ -1,11 +1,15 @@
 // Applies the migrations of the schema. Hubs that start together take turns under a lock.
+//
+// A statement that changes a table waits until no other transaction uses the table, and all later requests wait
+// behind it. So a migration waits for a table for less than a second, then rolls back and tries again.
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Migrator } from '@mikro-orm/migrations';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { ClientBase, Pool, PoolClient } from 'pg';
 import type { Database } from '../database.ts';
-import { takeBootstrapLock } from '../hub-lock.ts';
+import { LockHeld, takeBootstrapLock } from '../hub-lock.ts';
 import { epochMs } from '../sql/epoch.ts';
-import type { TimedClient } from '../sql/transaction.ts';
+import { isLockFailure, type TimedClient } from '../sql/transaction.ts';
 import { MIGRATIONS } from './migrations.ts';
 
 export type MigrationStatus = { applied: { name: string; at: Date }[]; pending: string[] };
@@ -15,13 +19,46 @@ export type MigrateOptions = {
   readonly to?: string;
   /** Runs in the same transaction with the names of the last migration before, if any, and after. */
   readonly record?: (em: EntityManager, before: string | undefined, after: string) => Promise<void>;
+  /** How long to try again while other transactions use the tables, in milliseconds. Default: 5 minutes. */
+  readonly retryForMs?: number;
 };
+
+/** Below PostgreSQL's `deadlock_timeout`, one second by default: in a deadlock the migration gives up. */
+const TABLE_LOCK_MS = 800;
+const RETRY_FOR_MS = 5 * 60_000;
+/** Between two attempts, so that the requests that waited are answered. */
+const PAUSE_MS = 2_000;
 
 type Run = (statement: string) => Promise<{ rows: { [column: string]: unknown }[] }>;
 
-/** Applies the pending migrations in one transaction and returns their names, in order. */
-export async function migrateUp(db: Database, { to, record }: MigrateOptions = {}): Promise<string[]> {
+/**
+ * Applies the pending migrations in one transaction and returns their names, in order.
+ *
+ * @throws LockHeld if another transaction uses one of the tables all the time
+ */
+export async function migrateUp(db: Database, options: MigrateOptions = {}): Promise<string[]> {
   using _ = withoutQueryTimeout(db.pool);
+  const giveUpAt = performance.now() + (options.retryForMs ?? RETRY_FOR_MS);
+  for (;;) {
+    try {
+      return await migrateOnce(db, options);
+    } catch (error) {
+      if (error instanceof LockHeld || !isLockFailure(error)) throw error;
+      if (performance.now() + PAUSE_MS > giveUpAt) throw tableInUse(error);
+      await sleep(PAUSE_MS);
+    }
+  }
+}
+
+function tableInUse(cause: unknown): LockHeld {
+  return new LockHeld(
+    'another transaction uses a table that a migration changes: end it, or wait for its end. To find it: select pid, ' +
+      'usename, application_name, xact_start, query from pg_stat_activity where xact_start is not null order by xact_start',
+    { cause },
+  );
+}
+
+async function migrateOnce(db: Database, { to, record }: MigrateOptions): Promise<string[]> {
   return await db.em().transactional(async (em) => {
     const connection = em.getConnection();
     const transaction = em.getTransactionContext();
@@ -31,6 +68,7 @@ export async function migrateUp(db: Database, { to, record }: MigrateOptions = {
     // The migration of another hub can take longer than other statements may.
     await run('set local statement_timeout = 0');
     await takeBootstrapLock(run, 'schema');
+    await run(`set local lock_timeout = ${TABLE_LOCK_MS}`);
     const { applied, pending } = await migrationStatus(db);
     const before = applied.at(-1)?.name;
     if (pending.length === 0) return [];

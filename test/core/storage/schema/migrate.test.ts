@@ -2,9 +2,11 @@
 // entities.
 import { readdir } from 'node:fs/promises';
 import { expect } from 'chai';
+import pg from 'pg';
 import { pino } from 'pino';
 import { openHubDatabase } from '../../../../core/hub/database.ts';
 import type { Database } from '../../../../core/storage/database.ts';
+import { LockHeld } from '../../../../core/storage/hub-lock.ts';
 import { migrateUp, migrationStatus } from '../../../../core/storage/schema/migrate.ts';
 import { MIGRATIONS } from '../../../../core/storage/schema/migrations.ts';
 import { createDatabase, query } from '../../../support/postgres/databases.ts';
@@ -83,6 +85,48 @@ describe('migrations', () => {
     expect(await sleeping()).to.equal('Query read timeout');
     expect(await migrateUp(db)).to.have.length.above(0);
     expect(await sleeping()).to.equal('Query read timeout');
+  });
+
+  describe('while another transaction uses a table that they change', () => {
+    const names = Object.keys(MIGRATIONS);
+    let other: pg.Client;
+    beforeEach(async () => {
+      const [db] = databases as [Database, Database];
+      await migrateUp(db, { to: names.at(-2) ?? '' });
+      other = new pg.Client(url);
+      await other.connect();
+      await other.query('begin');
+      // Like a write. The last migration refers to this table, which waits for the end of its writes.
+      await other.query('lock table app in row exclusive mode');
+    });
+    afterEach(() => other.end());
+
+    it('delay other clients by less than a second at a time, and are applied after it', async () => {
+      const [db] = databases as [Database, Database];
+      let isApplied = false;
+      const migrated = migrateUp(db).finally(() => {
+        isApplied = true;
+      });
+      const delays: number[] = [];
+      for (const begun = performance.now(); performance.now() - begun < 3_500; ) {
+        const since = performance.now();
+        await query(url, 'update app set name = name'); // waits behind the migration, if that waits
+        delays.push(performance.now() - since);
+      }
+      expect(isApplied).to.equal(false);
+      expect(Math.max(...delays)).to.be.within(300, 2_000);
+      await other.query('commit');
+      expect(await migrated).to.deep.equal(names.slice(-1));
+    });
+
+    it('fail in the end, and say how to find it', async () => {
+      const [db] = databases as [Database, Database];
+      const failed = await migrateUp(db, { retryForMs: 0 }).catch((error: Error) => error);
+      expect(failed).to.be.instanceOf(LockHeld);
+      expect(String(failed)).to.include('another transaction uses a table').and.include('pg_stat_activity');
+      const { pending } = await migrationStatus(db);
+      expect(pending).to.deep.equal(names.slice(-1));
+    });
   });
 
   it('release their lock when one fails', async () => {

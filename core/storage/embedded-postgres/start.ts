@@ -19,8 +19,8 @@ export type EmbeddedPostgresOptions = {
   /** For a server that is started; a running one keeps its setting. */
   readonly maxConnections?: number;
   /**
-   * Settings of PostgreSQL without spaces, such as `shared_buffers=6GB`. They override those of the hub. A running
-   * server keeps its settings.
+   * Settings of PostgreSQL without spaces, such as `shared_buffers=6GB`. They override those of the hub. A
+   * running server keeps its settings.
    */
   readonly settings?: readonly string[];
 };

@@ -1,7 +1,7 @@
 // Applies the migrations of the schema. Hubs that start together take turns under a lock.
 //
-// A statement that changes a table waits until no other transaction uses the table, and all later requests wait
-// behind it. So a migration waits for a table for less than a second, then rolls back and tries again.
+// A statement that changes a table waits until no other transaction uses the table, and all later requests
+// wait behind it. So a migration waits for a table for less than a second, then rolls back and tries again.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Migrator } from '@mikro-orm/migrations';
 import type { EntityManager } from '@mikro-orm/postgresql';
@@ -52,8 +52,9 @@ export async function migrateUp(db: Database, options: MigrateOptions = {}): Pro
 
 function tableInUse(cause: unknown): LockHeld {
   return new LockHeld(
-    'another transaction uses a table that a migration changes: end it, or wait for its end. To find it: select pid, ' +
-      'usename, application_name, xact_start, query from pg_stat_activity where xact_start is not null order by xact_start',
+    'another transaction uses a table that a migration changes: end it, or wait for its end. To find it: ' +
+      'select pid, usename, application_name, xact_start, query from pg_stat_activity ' +
+      'where xact_start is not null order by xact_start',
     { cause },
   );
 }

@@ -1,4 +1,5 @@
 // `npm run bench -- against DIRECTORY`: compares the hubs of this checkout and another one in paired rounds.
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type CaseName, createCases } from '../cases.ts';
@@ -25,6 +26,9 @@ const { values, positionals } = parseArgs({
 });
 const [other] = positionals;
 if (other === undefined) throw new Error('name the directory of the other checkout');
+if (!existsSync(join(other, 'node_modules')) || !existsSync(join(other, 'cli/hubctl.js'))) {
+  throw new Error(`${resolve(other)} is no checkout with installed packages: run npm ci in it`);
+}
 const plan: Plan = {
   ...PLANS.full,
   rounds: Number(values.rounds),

@@ -1,5 +1,5 @@
 // The peer: a simple server with Fastify and pg, without batching. `HUB_BENCH_WORK=same` adds the hub's work:
-// every request has a rate limit in Redis and a log line, the callbacks of a session are limited, and calls to the
+// every request has a log line and, but callbacks, a rate limit in Redis, the callbacks of a session are limited, and calls to the
 // provider are recorded. Without it this is the bare peer.
 import { parse } from 'node:querystring';
 import rateLimit from '@fastify/rate-limit';

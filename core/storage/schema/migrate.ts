@@ -69,10 +69,10 @@ async function migrateOnce(db: Database, { to, record }: MigrateOptions): Promis
     // The migration of another hub can take longer than other statements may.
     await run('set local statement_timeout = 0');
     await takeBootstrapLock(run, 'schema');
-    await run(`set local lock_timeout = ${TABLE_LOCK_MS}`);
     const { applied, pending } = await migrationStatus(db);
     const before = applied.at(-1)?.name;
     if (pending.length === 0) return [];
+    await run(`set local lock_timeout = ${TABLE_LOCK_MS}`);
     const migrator = await createMigrator(db);
     const migrated = await migrator.up({ ...(to && { to }), ...(transaction && { transaction }) });
     const names = migrated.map(({ name }) => name);

@@ -1,6 +1,6 @@
 // The peer: a simple server with Fastify and pg, without batching. `HUB_BENCH_WORK=same` adds the hub's work:
-// every request has a log line and, but callbacks, a rate limit in Redis, the callbacks of a session are limited, and calls to the
-// provider are recorded. Without it this is the bare peer.
+// every request has a log line, all but callbacks have a rate limit in Redis, the callbacks of a session are limited,
+// and calls to the provider are recorded. Without it this is the bare peer.
 import { parse } from 'node:querystring';
 import rateLimit from '@fastify/rate-limit';
 import Fastify from 'fastify';

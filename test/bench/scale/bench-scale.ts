@@ -4,12 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { discard } from '../../support/hub/data-dir.ts';
-import {
-  asSuperuser,
-  createDatabase,
-  startEmbedded,
-  startPostgres,
-} from '../../support/postgres/databases.ts';
+import { asSuperuser, createDatabase, startEmbedded, useServer } from '../../support/postgres/databases.ts';
 import { findRedis, foundRedis } from '../../support/redis/redis.ts';
 import { interruptible } from '../interruptible.ts';
 import { prepare } from './prepare.ts';
@@ -30,7 +25,7 @@ const { values } = parseArgs({
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 await interruptible(async (start) => {
   const postgres = await start(startEmbedded, (server) => server.stop());
-  await startPostgres(async () => postgres); // tells `createDatabase` and others which server to use
+  useServer(postgres);
   const settings = values.settings.split(',').filter((setting) => setting !== '');
   if (settings.length > 0) {
     await postgres.restart(settings); // an invalid setting fails here, not after half an hour

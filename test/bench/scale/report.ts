@@ -26,7 +26,7 @@ const TITLES: Readonly<Record<Operation, string>> = {
   callback: 'callback, journaled',
 };
 
-function figuresOf({ at, machine, databases }: ScaleResults): string {
+function figuresOf({ at, machine, settings, databases }: ScaleResults): string {
   const { cpu, cores, memoryGiB, system, node, postgres, loadBefore } = machine;
   const counts = databases.map(({ population }) => population.licenses.toLocaleString('en'));
   const row = (title: string, of: (database: DatabaseResults) => string) => [title, ...databases.map(of)];
@@ -53,18 +53,16 @@ function figuresOf({ at, machine, databases }: ScaleResults): string {
     row('…longest batch, ms', ({ backfill }) => backfill.longestBatchMs.toFixed(0)),
     row('…longest update of a license by others, ms', ({ backfill }) => backfill.longestUpdateMs.toFixed(0)),
   ]);
-  const settings = databases[0]?.withSettings?.settings;
+  const names = settings.map((setting) => `\`${setting}\``).join(', ');
   const withSettings =
-    settings === undefined
+    settings.length === 0
       ? ''
       : `
 ### With other settings of PostgreSQL
 
-The same requests, for other licenses and sessions, after PostgreSQL was restarted with ${settings
-          .map((setting) => `\`${setting}\``)
-          .join(', ')}:
+The same requests, for other licenses and sessions, after PostgreSQL was restarted with ${names}:
 
-${requests('spread', (database) => database.withSettings?.figures ?? [])}`;
+${requests('spread', ({ figuresWithSettings }) => figuresWithSettings)}`;
   const largest = databases.at(-1)?.sizes ?? [];
   const sizes = table(
     ['', ...counts.map((count) => `${count} licenses, MB`)],

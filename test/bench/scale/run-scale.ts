@@ -30,6 +30,8 @@ export type PreparedDatabase = {
 export type ScaleResults = {
   readonly at: string;
   readonly machine: Machine;
+  /** Those of PostgreSQL in the second measurement. Empty: there was none. */
+  readonly settings: readonly string[];
   readonly databases: readonly DatabaseResults[];
   /** The plans on the largest database. */
   readonly plansOf: { readonly licenses: number; readonly statements: readonly Statement[] };
@@ -47,10 +49,8 @@ export type DatabaseResults = {
     readonly lockedMs: number;
   };
   readonly backfill: Backfill;
-  /** Requests that are spread over all licenses, with other settings of PostgreSQL. */
-  readonly withSettings:
-    | { readonly settings: readonly string[]; readonly figures: readonly Figures[] }
-    | undefined;
+  /** Requests that are spread over all licenses, with the other settings of PostgreSQL. Empty without them. */
+  readonly figuresWithSettings: readonly Figures[];
 };
 
 export type RunOptions = {
@@ -75,13 +75,13 @@ export async function runScale(
     () => mkdtemp(join(tmpdir(), 'hub-scale-')),
     (path) => rm(path, { recursive: true }),
   );
-  const startHubs = async (): Promise<Child[]> => {
-    const started: Child[] = [];
-    for (const { databaseUrl, dataDir } of prepared) {
-      const logFile = join(directory, `${started.length}.log`);
+  const startHubs = async (): Promise<Hub[]> => {
+    const started: Hub[] = [];
+    for (const [index, database] of prepared.entries()) {
+      const logFile = join(directory, `${index}.log`);
       started.push(
         await start(
-          () => startHub(databaseUrl, dataDir, redisUrl, logFile),
+          () => startHub(database, redisUrl, logFile),
           (hub) => hub.stop(),
         ),
       );
@@ -89,40 +89,31 @@ export async function runScale(
     return started;
   };
   let hubs = await startHubs();
-  const figures = await measureScale(candidatesOf(prepared, hubs), {
-    targets: TARGETS,
-    rounds,
-    firstTurn: 0,
-    say,
-  });
+  const figures = await measureScale(hubs, { targets: TARGETS, rounds, firstTurn: 0, say });
   const restart = async (replaced: readonly string[]): Promise<void> => {
     for (const hub of hubs) await hub.stop();
     await postgres.restart(replaced);
     hubs = await startHubs();
   };
-  let withSettings: Figures[][] = [];
+  let figuresWithSettings: Figures[][] = [];
   if (settings.length > 0) {
     await restart(settings);
     say(`with ${settings.join(', ')}`);
-    withSettings = await measureScale(candidatesOf(prepared, hubs), {
-      targets: ['spread'],
-      rounds,
-      firstTurn: rounds + 1,
-      say,
-    });
+    const spread = { targets: ['spread'], rounds, firstTurn: rounds + 1, say } as const;
+    figuresWithSettings = await measureScale(hubs, spread);
     await restart([]);
   }
   const sizes = await Promise.all(prepared.map(({ databaseUrl }) => sizesOf(databaseUrl)));
   const plansOf = { licenses: largest.population.licenses, statements: await observe(largest) };
   const databases: DatabaseResults[] = [];
   for (const [index, database] of prepared.entries()) {
-    const prune = await pruneOldest(database, JSON.parse(hubs[index]?.ready ?? '{}').rpc);
+    const prune = await pruneOldest(database, hubs[index]?.rpc ?? '');
     say(
       `${database.population.licenses}: ${prune.partitions} partitions pruned in ${prune.ms.toFixed(0)} ms`,
     );
     const backfill = await measureBackfill(database.databaseUrl);
     say(`${database.population.licenses}: ${JSON.stringify({ backfill })}`);
-    const [measured, again] = [figures[index], withSettings[index]];
+    const measured = figures[index];
     if (measured === undefined) continue;
     databases.push({
       population: database.population,
@@ -130,21 +121,21 @@ export async function runScale(
       sizes: sizes[index] ?? [],
       prune,
       backfill,
-      withSettings: again && { settings, figures: again },
+      figuresWithSettings: figuresWithSettings[index] ?? [],
     });
   }
-  return { at: new Date().toISOString(), machine, databases, plansOf };
+  return { at: new Date().toISOString(), machine, settings, databases, plansOf };
 }
 
-function candidatesOf(prepared: readonly PreparedDatabase[], hubs: readonly Child[]): Candidate[] {
-  return prepared.map(({ databaseUrl, population }, index) => {
-    const { pid = 0, ready = '{}' } = hubs[index] ?? {};
-    return { databaseUrl, population, pid, port: Number(new URL(JSON.parse(ready).gateway).port) };
-  });
-}
+/** `rpc` is the URL of its RPC port. */
+type Hub = Candidate & Pick<Child, 'stop'> & { readonly rpc: string };
 
-function startHub(databaseUrl: string, dataDir: string, redisUrl: string, logFile: string): Promise<Child> {
-  return startChild({
+async function startHub(
+  { databaseUrl, dataDir, population }: PreparedDatabase,
+  redisUrl: string,
+  logFile: string,
+): Promise<Hub> {
+  const { pid, ready, stop } = await startChild({
     name: 'the hub',
     args: [HUBCTL, 'serve', '--port', '0', '--rpc-port', '0', '--data-dir', dataDir],
     env: {
@@ -159,6 +150,8 @@ function startHub(databaseUrl: string, dataDir: string, redisUrl: string, logFil
     logFile,
     readyMark: 'hub is ready',
   });
+  const { gateway, rpc } = JSON.parse(ready);
+  return { databaseUrl, population, pid, port: Number(new URL(gateway).port), rpc, stop };
 }
 
 /** Does the same as `hubctl retention prune`. */

@@ -33,13 +33,15 @@ export async function oneCaller({
   const requests: TimedRequest[] = [];
   const startedAt = performance.now();
   try {
-    for (let index = 0; index < (rate ?? Infinity) * seconds; index++) {
-      if (rate !== undefined) {
-        await setTimeout(Math.max(0, startedAt + (index * 1_000) / rate - performance.now()));
-      } else if (performance.now() > startedAt + seconds * 1_000) break;
+    for (let index = 0; ; index++) {
+      const dueMs = rate === undefined ? performance.now() - startedAt : (index * 1_000) / rate;
+      if (dueMs >= seconds * 1_000) break;
+      if (rate !== undefined) await setTimeout(Math.max(0, startedAt + dueMs - performance.now()));
       const request = next();
-      if (request === undefined && rate === undefined) break;
-      if (request === undefined) throw new Error('the prepared requests are used up: prepare more');
+      if (request === undefined) {
+        if (rate === undefined) break;
+        throw new Error('the prepared requests are used up: prepare more');
+      }
       const before = mainThreadTimeOf(pid);
       const begin = now();
       const status = await Promise.race([

@@ -129,9 +129,14 @@ export function query<R extends pg.QueryResultRow>(
 /** Starts the server for this process and its children. Returns a function that stops it. */
 export async function startPostgres(start = startForTests): Promise<() => Promise<void>> {
   const server = await start();
-  process.env[VARIABLE] = server.adminUrl;
-  process.env[LOG_VARIABLE] = server.log;
+  useServer(server);
   return server.stop;
+}
+
+/** Makes it the server of this process and its children. */
+export function useServer({ adminUrl, log }: TestServer): void {
+  process.env[VARIABLE] = adminUrl;
+  process.env[LOG_VARIABLE] = log;
 }
 
 /** A server that does not flush. It can lose data only if the machine crashes, and no test does that. */

@@ -127,7 +127,10 @@ describe('the console in a browser', () => {
         await open('', token);
         for (const [hash, name] of views) {
           await here.goTo(hash);
-          if (name === 'Replay') await main().getByRole('link', { name: /^cb_/ }).first().click();
+          if (name === 'Replay') {
+            await main().getByRole('link', { name: /^cb_/ }).first().click();
+            await page.getByRole('heading', { level: 1, name: 'Callback', exact: true }).waitFor();
+          }
           await main().locator('table, dl').first().waitFor();
           expect((await main().getByRole('button', { name, exact: true }).count()) > 0, name).to.equal(
             offered,

@@ -123,7 +123,8 @@ describe('the open calls on the RPC port', () => {
     const startedAt = performance.now();
     status = false;
     for (const changes of watches) expect((await changes.next()).value?.status).to.equal(Status.NOT_SERVING);
-    expect(looks).to.be.within(1, 1 + (performance.now() - startedAt) / 1_000);
+    // A timer of Node.js counts from the start of its turn, so two checks can be less than a second apart.
+    expect(looks).to.be.within(1, 2 + (performance.now() - startedAt) / 1_000);
   });
 
   it('of watchers end after a time by HTTP/1.1, but not by gRPC', async () => {

@@ -33,8 +33,8 @@ const { values } = parseArgs({
 const results =
   values.from === undefined ? await measure() : (JSON.parse(await readFile(values.from, 'utf8')) as Results);
 process.stdout.write(resultsTable(results));
-// Results of only some of the cases are not stored.
-if (values.only === undefined) await keep(results);
+// Results of only some of the cases do not replace the published ones.
+if (values.only === undefined || values.out !== RESULTS) await keep(results);
 
 async function measure(): Promise<Results> {
   await mkdir(values.out, { recursive: true }); // fails early if the directory cannot be created

@@ -94,10 +94,16 @@ export async function measureCase(
       return (await load()).perSecond;
     });
     collectionOf(side).warmUp.push(...rates);
+    if ('port' in side && plan.connections.includes(1)) {
+      const rate = Math.max(...rates) / 2; // one connection is slower than many
+      const load = await prepareWindow(each, side, { connections: 1, seconds: plan.warmUpSecondsAtOne, rate });
+      await load();
+    }
     step();
   }
-  for (let round = 0; round < plan.rounds; round++) {
-    for (const connections of plan.connections) {
+  // All rounds of a load follow each other: after 256 connections a server still collects garbage.
+  for (const connections of plan.connections) {
+    for (let round = 0; round < plan.rounds; round++) {
       // The order alternates: work that one side leaves to the database slows the next side.
       for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
         if (!takesPart(side, connections)) continue;

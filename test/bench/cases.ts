@@ -27,9 +27,9 @@ export type Case = {
   /** The project's target at 32 connections: the hub's throughput over the peer's, and the peer's CPU time over the hub's. */
   readonly mark: number;
   /**
-   * Selects the rows that requests leave behind, one per request, on both sides. Undefined if there are none.
+   * Selects the rows that requests write, one per request, on both sides. Undefined if they write none.
    */
-  readonly leaves?: string;
+  readonly effects?: string;
   /** Prepares the data for at most `most` requests, and returns a function that yields them one by one. */
   prepare(database: TestDatabase | undefined, most: number): Promise<() => string | undefined>;
 };
@@ -97,7 +97,7 @@ export function createCases(licenses: readonly LicenseData[]): readonly Case[] {
     {
       name: 'activate',
       title: 'Activation, new seat',
-      leaves: 'select from seat where released_at is null',
+      effects: 'select from seat where released_at is null',
       floor: 'sql',
       mark: 2.5,
       async prepare(database) {
@@ -121,7 +121,7 @@ export function createCases(licenses: readonly LicenseData[]): readonly Case[] {
     {
       name: 'callback',
       title: 'Callback, journaled',
-      leaves: 'select from callback',
+      effects: 'select from callback',
       floor: 'sql',
       mark: 2.5,
       // This status has no effect: the hub does not query the provider and settles nothing.
@@ -130,7 +130,7 @@ export function createCases(licenses: readonly LicenseData[]): readonly Case[] {
     {
       name: 'settle',
       title: 'Callback, verified and settled',
-      leaves: "select from charge_session where status = 'success'",
+      effects: "select from charge_session where status = 'success'",
       floor: 'sql',
       mark: 2,
       prepare: (database, most) => callbacks(database, most, 'VALID'),
@@ -138,7 +138,7 @@ export function createCases(licenses: readonly LicenseData[]): readonly Case[] {
     {
       name: 'settle_order',
       title: 'Callback, settled with an order',
-      leaves: "select from sales_order where state = 'fulfilled'",
+      effects: "select from sales_order where state = 'fulfilled'",
       floor: 'sql',
       mark: 2,
       prepare: (database, most) => callbacks(database, most, 'VALID', 'order'),

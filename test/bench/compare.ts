@@ -23,13 +23,13 @@ const { values } = parseArgs({
     only: { type: 'string' },
     /** The directory for the results. */
     out: { type: 'string', default: RESULTS },
-    /** Prints the results in this file and measures nothing. */
+    /** A file of results: prints it, and writes its tables and chart again, without measuring. */
     from: { type: 'string' },
     /** A directory for the CPU profiles. */
     profile: { type: 'string' },
   },
 });
-// This program wrote the file.
+// The cast is safe: this program writes these files.
 const results =
   values.from === undefined ? await measure() : (JSON.parse(await readFile(values.from, 'utf8')) as Results);
 process.stdout.write(resultsTable(results));

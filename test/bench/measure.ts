@@ -96,7 +96,11 @@ export async function measureCase(
     collectionOf(side).warmUp.push(...rates);
     if ('port' in side && plan.connections.includes(1)) {
       const rate = Math.max(...rates) / 2; // one connection is slower than many
-      const load = await prepareWindow(each, side, { connections: 1, seconds: plan.warmUpSecondsAtOne, rate });
+      const load = await prepareWindow(each, side, {
+        connections: 1,
+        seconds: plan.warmUpSecondsAtOne,
+        rate,
+      });
       await load();
     }
     step();
@@ -113,9 +117,9 @@ export async function measureCase(
         const seconds = connections === 1 ? plan.secondsAtOne : plan.seconds;
         const load = await prepareWindow(each, side, { connections, seconds, rate });
         await calm();
-        const left = await countLeft(each, side);
+        const before = await countEffects(each, side);
         const { found, cost } = await costOf(side, load, calm);
-        await untilLeft(each, side, left + found.requests);
+        await waitForEffects(each, side, before + found.requests);
         rates.set(connections, [...earlier, found.perSecond]);
         busy.push(found.generatorBusy);
         const { perSecond, latencies } = found;
@@ -178,19 +182,19 @@ export async function prepareWindow(
     : () => side.run({ caseName: name, connections, seconds });
 }
 
-async function countLeft({ leaves }: Case, { database }: Side): Promise<number> {
-  return leaves === undefined ? 0 : ((await database?.count(leaves)) ?? 0);
+async function countEffects({ effects }: Case, { database }: Side): Promise<number> {
+  return effects === undefined ? 0 : ((await database?.count(effects)) ?? 0);
 }
 
-const LEFT_WITHIN_MS = 10_000;
+const EFFECTS_WITHIN_MS = 10_000;
 
 /** @throws Error if fewer requests took effect than were answered, since an answer without work is fast */
-async function untilLeft(each: Case, side: Side, wanted: number): Promise<void> {
-  if (each.leaves === undefined) return;
-  const giveUpAt = performance.now() + LEFT_WITHIN_MS;
-  for (let left = await countLeft(each, side); left < wanted; left = await countLeft(each, side)) {
+async function waitForEffects(each: Case, side: Side, wanted: number): Promise<void> {
+  if (each.effects === undefined) return;
+  const giveUpAt = performance.now() + EFFECTS_WITHIN_MS;
+  for (let count = await countEffects(each, side); count < wanted; count = await countEffects(each, side)) {
     if (performance.now() > giveUpAt)
-      throw new Error(`${each.title}, ${side.name}: there are ${left} of what should be ${wanted} by now`);
+      throw new Error(`${each.title}, ${side.name}: found ${count} rows, expected at least ${wanted}`);
     await setTimeout(LOOK_EVERY_MS);
   }
 }

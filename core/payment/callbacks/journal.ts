@@ -37,7 +37,7 @@ export function createJournal(options: JournalOptions) {
   const append = createBatcher<Entry, Appended>({ run: (entries) => appendCallbacks(options, entries) });
   return {
     /**
-     * Commits the callback, or counts it if its session has the limit of journaled callbacks. With
+     * Commits the callback, or counts it if its session has reached the limit of journaled callbacks. With
      * `takeLease` the same commit takes the verification lease of the session if it is free. If the caller
      * does not process a received callback, enqueue-strays.ts finds it.
      */
@@ -64,12 +64,12 @@ export function createJournal(options: JournalOptions) {
   };
 }
 
-/** The session id in `session_id`; undefined if the parameter is missing or no session id. */
+/** The session id in `session_id`; undefined if the parameter is missing or is not a session id. */
 function claimedSessionId(callback: ReceivedCallback): string | undefined {
   return callback.claimedSessionId === undefined ? undefined : parseId('chs', callback.claimedSessionId);
 }
 
-/** Whether all ids of a callback are those of the session. */
+/** Whether the gateway and all ids of a callback are those of the session. */
 export function agrees(
   { gateway, merchantTransactionId, providerPaymentId }: StoredSession,
   { gateway: calledGateway, claim }: Pick<ReceivedCallback, 'gateway' | 'claim'>,
@@ -96,7 +96,7 @@ type Appended = {
   readonly result: 'received' | 'ignored' | 'full';
   /** The session that the callback names, as of the statement. */
   readonly session: StoredSession | undefined;
-  /** Undefined if the lease is taken, or another transaction has locked the session. */
+  /** The verification lease that the statement took for this callback, if it took one. */
   readonly lease: TakenVerificationLease | undefined;
 };
 
@@ -159,10 +159,10 @@ async function appendCallbacks(
  * Finds the session as `resolveSession` does, so that an invented session id does not evade the limit.
  * `agrees` is whether all ids of the callback are those of the session.
  *
- * The limit: `callback_count` has a row for each session with the number of its journaled callbacks, `kept`.
- * `nth_last` numbers the callbacks of a session in this statement from the last one, so that `kept -
- * nth_last` is how many come before. The row of a session at its limit is not written: it is the most
- * contended one of a flood.
+ * The limit: `callback_count.kept` is the number of callbacks of the session that this statement or earlier
+ * ones counted. It can exceed the limit by those of the last batch, which are not journaled. `nth_last` is 1
+ * for the last callback of a session in this statement, so `kept - nth_last` callbacks come before it. The
+ * row of a session at its limit is not written: it is the most contended one of a flood.
  *
  * Lock order: counts and sessions by id, so that concurrent batches cannot deadlock. Sessions that another
  * transaction has locked are skipped, and so get no lease. Of several callbacks of a session one gets the
@@ -222,7 +222,7 @@ with entry as materialized (
   returning id, state
 )`;
 
-/** Left out if no callback takes a lease: it costs half as much again, even without a row. */
+/** Left out if no callback may take a lease: it adds half to the statement's cost, even without a row. */
 const LEASE = `free as materialized (
   select c.id from charge_session c where c.id = any($12) and ${VERIFICATION_LEASE_ALLOWED}
   order by c.id for no key update skip locked

@@ -23,7 +23,10 @@ export type MigrateOptions = {
   readonly retryForMs?: number;
 };
 
-/** Below PostgreSQL's `deadlock_timeout`, one second by default: in a deadlock the migration gives up. */
+/**
+ * Below PostgreSQL's `deadlock_timeout`, one second by default: in a deadlock the migration rolls back, and
+ * not the other transaction.
+ */
 const TABLE_LOCK_MS = 800;
 const RETRY_FOR_MS = 5 * 60_000;
 /** Between two attempts, so that the requests that waited are answered. */
@@ -34,7 +37,7 @@ type Run = (statement: string) => Promise<{ rows: { [column: string]: unknown }[
 /**
  * Applies the pending migrations in one transaction and returns their names, in order.
  *
- * @throws LockHeld if another transaction uses one of the tables all the time
+ * @throws LockHeld if other transactions use one of the tables for `retryForMs`
  */
 export async function migrateUp(db: Database, options: MigrateOptions = {}): Promise<string[]> {
   using _ = withoutQueryTimeout(db.pool);
@@ -110,8 +113,8 @@ export async function isCompatible(name: string): Promise<boolean> {
 }
 
 /**
- * Removes the time limit that this process sets for statements, until it is disposed of, from connections
- * that are taken from the pool. The time-outs of the server still apply.
+ * Removes the limit of this process on the time of statements, on connections that are taken from the pool,
+ * and restores it on disposal. It does not change time-outs of the server.
  */
 function withoutQueryTimeout(pool: Pool): Disposable {
   const changed = new Set<TimedClient>();

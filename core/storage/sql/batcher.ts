@@ -51,7 +51,7 @@ type Waiting<Q, A> = {
 
 /** When the next batch starts. */
 type NextBatch =
-  /** Not planned: nothing waits, or as many batches run as may. */
+  /** Not planned: no request waits, or `maxInFlight` batches run. */
   | { readonly state: 'unplanned' }
   /** Once it is full, or when the timer says that the running batches are late. */
   | { readonly state: 'gathering'; readonly timer: NodeJS.Timeout }
@@ -65,7 +65,7 @@ class BatchQueue<Q, A> {
   readonly #running: number[] = [];
   #next: NextBatch = { state: 'unplanned' };
   #overdueTimer: NodeJS.Timeout | undefined;
-  /** True from the time when a request has waited too long until a batch returns. */
+  /** Set when a request has waited too long. Cleared when a batch returns. */
   #hasStalled = false;
 
   constructor(options: BatcherOptions<Q, A>) {

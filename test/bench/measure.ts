@@ -94,16 +94,14 @@ export async function measureCase(
       return (await load()).perSecond;
     });
     collectionOf(side).warmUp.push(...rates);
-    if ('port' in side && plan.connections.includes(1)) {
-      const rate = Math.max(...rates) / 2; // one connection is slower than many
-      const load = await prepareWindow(each, side, {
-        connections: 1,
-        seconds: plan.warmUpSecondsAtOne,
-        rate,
-      });
-      await load();
-    }
     step();
+  }
+  const fastest = Math.max(...servers.flatMap((server) => collectionOf(server).warmUp));
+  for (const server of plan.connections.includes(1) ? servers : []) {
+    const window = { connections: 1, seconds: plan.warmUpSecondsAtOne, rate: fastest / 2 }; // one is slower than many
+    const load = await prepareWindow(each, server, window);
+    await calm();
+    await load();
   }
   // All rounds of a load follow each other: after 256 connections a server still collects garbage.
   for (const connections of plan.connections) {

@@ -1,5 +1,6 @@
-// `npm run bench -- tail`: shows what the slowest requests of one caller wait for, compared with the median ones. The
-// caller sends 50 requests a second or, with --no-pauses, the next one as soon as it has a response.
+// `npm run bench -- tail`: shows what the slowest requests wait for, compared with the median ones. One caller sends 50
+// requests a second or, with --no-pauses, the next one as soon as it has a response. `--rate` and `--connections` set
+// another load, such as half of the peer's peak over 32 connections.
 import { parseArgs } from 'node:util';
 import { createCases } from '../cases.ts';
 import { interruptible, type Start } from '../interruptible.ts';
@@ -11,8 +12,8 @@ import { startEnvironment } from '../sides/environment.ts';
 import { startHub } from '../sides/hub.ts';
 import { startPeer } from '../sides/peer.ts';
 import { makeLicenses } from '../test-data.ts';
+import { callers } from './callers.ts';
 import { describeTail } from './describe-tail.ts';
-import { oneCaller } from './one-caller.ts';
 
 const { values } = parseArgs({
   options: {
@@ -20,6 +21,9 @@ const { values } = parseArgs({
     /** Duration of the measured load of each case and side. */
     seconds: { type: 'string', default: '30' },
     'no-pauses': { type: 'boolean', default: false },
+    connections: { type: 'string', default: '1' },
+    /** Requests a second of all connections. */
+    rate: { type: 'string', default: String(SINGLE_RATE) },
   },
 });
 /** Load before each profile: V8 compiles, and PostgreSQL plans statements again after ANALYZE. */
@@ -27,7 +31,9 @@ const WARM_UP_SECONDS = 5;
 /** Requests to prepare, if they are sent without pauses. The load ends early if there are too few. */
 const PREPARED_PER_SECOND = 3_000;
 const plan = PLANS.full;
-const rate = values['no-pauses'] ? undefined : SINGLE_RATE;
+const rate = values['no-pauses'] ? undefined : positive('rate');
+const connections = positive('connections');
+const seconds = positive('seconds');
 
 await interruptible(async (start: Start) => {
   const { directory, redisUrl, begin } = await startEnvironment(start);
@@ -41,18 +47,23 @@ await interruptible(async (start: Start) => {
   const only = values.only?.split(',');
   for (const each of createCases(licenses).filter(({ name }) => only?.includes(name) ?? true)) {
     for (const { name, port, pid, database, inspect } of servers) {
-      const seconds = Number(values.seconds);
-      const prepared = (WARM_UP_SECONDS + seconds) * (rate ?? PREPARED_PER_SECOND);
+      const prepared = Math.ceil((WARM_UP_SECONDS + seconds) * (rate ?? PREPARED_PER_SECOND)) + 2 * connections;
       const next = await each.prepare(database, prepared);
       await untilCalm(servers, plan.calmWithinMs);
-      const load = { port, pid, next, rate };
-      await oneCaller({ ...load, seconds: WARM_UP_SECONDS });
+      const load = { port, pid, next, rate, connections };
+      await callers({ ...load, seconds: WARM_UP_SECONDS });
       const profiler = await connectProfiler(await inspect());
       await profiler.start();
-      const requests = await oneCaller({ ...load, seconds });
+      const requests = await callers({ ...load, seconds });
       const profile = await profiler.stop();
       profiler.close();
       process.stdout.write(`${each.title}: ${name}\n${describeTail(requests, profile)}\n`);
     }
   }
 });
+
+function positive(name: 'seconds' | 'connections' | 'rate'): number {
+  const value = Number(values[name]);
+  if (!(value > 0)) throw new Error(`--${name} ${values[name]}: expected a number above 0`);
+  return value;
+}

@@ -2,7 +2,7 @@
 import { createStackOf, partOf } from '../profile/by-part.ts';
 import type { CpuProfile, ProfileNode } from '../profile/cpu-profile.ts';
 import type { ThreadTime } from '../sides/process-cost.ts';
-import type { TimedRequest } from './one-caller.ts';
+import type { TimedRequest } from './callers.ts';
 
 const SLOWEST = 1 / 100;
 /** The share of requests around the median, which the slowest are compared with. */
@@ -65,9 +65,10 @@ function timedSamples(profile: CpuProfile): TimedSample[] {
 function average(requests: readonly TimedRequest[], samples: readonly TimedSample[]): Parts {
   const result: Parts = { parts: new Map(), files: new Map() };
   for (const { begin, end } of requests) {
-    for (const sample of samples) {
+    for (let index = firstAfter(begin, samples); index < samples.length; index++) {
+      const sample = samples[index];
+      if (sample === undefined || sample.begin >= end) break;
       const micros = Math.min(end, sample.end) - Math.max(begin, sample.begin);
-      if (micros <= 0) continue;
       const share = micros / requests.length;
       add(result.parts, partOf(sample.stack) ?? WAITING, share);
       const file = sample.stack.map(({ callFrame }) => callFrame.url).find(isOwn);
@@ -76,6 +77,17 @@ function average(requests: readonly TimedRequest[], samples: readonly TimedSampl
     }
   }
   return result;
+}
+
+/** The index of the first sample that ends after `begin`, by binary search. */
+function firstAfter(begin: number, samples: readonly TimedSample[]): number {
+  let [low, high] = [0, samples.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((samples[middle]?.end ?? 0) > begin) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 function isOwn(url: string): boolean {

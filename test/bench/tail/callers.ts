@@ -1,5 +1,5 @@
-// Sends requests over one connection, and records when each began and ended, and for how long the server's main
-// thread worked and waited for a processor.
+// Sends requests, and records when each began and ended, and for how long the server's main thread worked and waited
+// for a processor.
 import { setTimeout } from 'node:timers/promises';
 import type { Load } from '../load/closed-loop.ts';
 import { openConnections } from '../load/connection.ts';
@@ -13,19 +13,33 @@ export type TimedRequest = {
   readonly thread: ThreadTime | undefined;
 };
 
-/**
- * `rate` is in requests a second. Without it, each request follows the response to the last one, and the load ends
- * early if `next` has no more requests.
- */
-export async function oneCaller({
+export type CallersOptions = Load & {
+  /** Of the server. */
+  readonly pid: number;
+  /**
+   * Requests a second of all callers. Without it, each request follows the response to the last one, and the load
+   * ends early if `next` has no more requests.
+   */
+  readonly rate?: number | undefined;
+};
+
+/** Each caller has a connection. With a rate, they take turns. */
+export async function callers({ connections, rate, ...load }: CallersOptions): Promise<TimedRequest[]> {
+  const ownRate = rate && rate / connections;
+  const all = Array.from({ length: connections }, async (_, index) => {
+    if (rate !== undefined) await setTimeout((index * 1_000) / rate);
+    return oneCaller({ ...load, rate: ownRate });
+  });
+  return (await Promise.all(all)).flat();
+}
+
+async function oneCaller({
   port,
   pid,
   seconds,
   next,
   rate,
-}: Omit<Load, 'connections'> & { readonly rate?: number | undefined; readonly pid: number }): Promise<
-  TimedRequest[]
-> {
+}: Omit<CallersOptions, 'connections'>): Promise<TimedRequest[]> {
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => {}); // handled below: the connection may fail before that
   const [connection] = await openConnections(1, port, failed.reject);
@@ -43,13 +57,13 @@ export async function oneCaller({
         throw new Error('the prepared requests are used up: prepare more');
       }
       const before = mainThreadTimeOf(pid);
-      const begin = now();
+      const begin = micros();
       const status = await Promise.race([
         new Promise<number>((answered) => connection.send(request, answered)),
         failed.promise,
       ]);
       if (status !== 200) throw new Error(`port ${port} answered ${status}`);
-      const end = now();
+      const end = micros();
       const after = mainThreadTimeOf(pid);
       requests.push({ begin, end, thread: after && before && differenceOf(after, before) });
     }
@@ -66,6 +80,6 @@ function differenceOf(after: ThreadTime, before: ThreadTime): ThreadTime {
   };
 }
 
-function now(): number {
+function micros(): number {
   return Number(process.hrtime.bigint() / 1_000n);
 }

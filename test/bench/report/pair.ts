@@ -1,8 +1,14 @@
 // Reports the comparison of two hubs in paired rounds.
 import type { Case } from '../cases.ts';
 import type { CaseResult } from '../measure.ts';
-import { PACED_LOADS } from '../measurement-plan.ts';
 import { median } from '../median.ts';
+
+/** The loads whose latencies are compared, with their names for the report. */
+const LATENCIES = [
+  ['chain', () => '1 connection, without pauses'],
+  ['single', (rate: string) => `1 connection, ${rate} a second`],
+  ['half', (rate: string) => `half of the throughput of the other, ${rate} a second`],
+] as const;
 
 /** The ratio of `hub` to `other` in each round, by number of connections. */
 export function reportPair(
@@ -28,12 +34,12 @@ export function reportPair(
       `CPU µs a request, server + PostgreSQL: ${cpu(hub)} and ${cpu(before)}`,
     ].join(' ');
   });
-  const latencies = PACED_LOADS.flatMap((load) => {
+  const latencies = LATENCIES.flatMap(([load, label]) => {
     const [one, other] = [hub.latency?.[load], before.latency?.[load]];
     if (one === undefined || other === undefined) return [];
     const pair = (quantile: 'p50' | 'p99'): string =>
       `${quantile} ${one[quantile].toFixed(2)} and ${other[quantile].toFixed(2)} ms`;
-    return [`  ${load}, ${one.rate.toFixed(0)} a second: ${pair('p50')}, ${pair('p99')}`];
+    return [`  ${label(one.rate.toFixed(0))}: ${pair('p50')}, ${pair('p99')}`];
   });
   return `${[title, ...lines, ...latencies].join('\n')}\n`;
 }

@@ -1,8 +1,17 @@
 // Links committed audit entries into the chain. Linking is separate from writing, so that changes do not wait
 // for each other.
+import { setImmediate } from 'node:timers/promises';
 import { columns, inTransaction } from '../storage/sql/transaction.ts';
-import { type ChainedEntry, type ChainOptions, ENTRY_COLUMNS, linkHash, lockChain } from './chain.ts';
-import { readChainKey } from './chain-key.ts';
+import {
+  type ChainedEntry,
+  type ChainHead,
+  type ChainOptions,
+  ENTRY_COLUMNS,
+  HASHES_PER_TURN,
+  linkHash,
+  lockChain,
+} from './chain.ts';
+import { type ChainKey, readChainKey } from './chain-key.ts';
 import { endOfChain, writeHead } from './recorded-head.ts';
 
 const BATCH = 500;
@@ -31,13 +40,8 @@ function linkBatch({ pool, sealer, clock }: ChainOptions): Promise<number> {
     if (rows.length === 0) return 0;
     const linkedAt = clock();
     const key = await readChainKey(client, sealer);
-    let head = await endOfChain(client, key);
-    const links: { seq: number; entryId: string; hash: Buffer }[] = [];
-    for (const { linked, ...entry } of rows) {
-      if (linked) continue;
-      head = { seq: head.seq + 1, hash: linkHash(key, head, linkedAt.toISOString(), entry) };
-      links.push({ seq: head.seq, entryId: entry.id, hash: Buffer.from(head.hash, 'hex') });
-    }
+    const unlinked = rows.filter(({ linked }) => !linked).map(({ linked, ...entry }) => entry);
+    const { head, links } = await computeLinks(unlinked, key, await endOfChain(client, key), linkedAt);
     await client.query(
       `insert into audit_link (seq, entry_id, linked_at, hash)
        select seq, entry_id, $4, hash
@@ -48,6 +52,23 @@ function linkBatch({ pool, sealer, clock }: ChainOptions): Promise<number> {
     await client.query('delete from audit_unlinked where entry_id = any($1)', [rows.map(({ id }) => id)]);
     return rows.length;
   });
+}
+
+/** The links of the entries after `previous`, and the last of them. Lets requests run in between. */
+export async function computeLinks(
+  entries: readonly ChainedEntry[],
+  key: Pick<ChainKey, 'secret'>,
+  previous: ChainHead,
+  linkedAt: Date,
+) {
+  let head = previous;
+  const links: { seq: number; entryId: string; hash: Buffer }[] = [];
+  for (const [index, entry] of entries.entries()) {
+    if (index % HASHES_PER_TURN === 0) await setImmediate();
+    head = { seq: head.seq + 1, hash: linkHash(key, head, linkedAt.toISOString(), entry) };
+    links.push({ seq: head.seq, entryId: entry.id, hash: Buffer.from(head.hash, 'hex') });
+  }
+  return { head, links };
 }
 
 /**

@@ -1,8 +1,9 @@
 // Walks the audit chain link by link and finds the first break.
+import { setImmediate } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { formatId } from '../ids.ts';
 import { type ReadAnchor, readAnchors } from './anchors.ts';
-import { beginOf, type ChainHead, type Link, linkHash, readLinks } from './chain.ts';
+import { beginOf, type ChainHead, HASHES_PER_TURN, type Link, linkHash, readLinks } from './chain.ts';
 import type { ChainKey } from './chain-key.ts';
 
 /** A problem of the audit log, and the row it is about. */
@@ -78,7 +79,8 @@ export async function walkChain(options: WalkOptions): Promise<Walk> {
   for (let isDone = false; !isDone && !broken; ) {
     signal?.throwIfAborted();
     const links = (await readLinks(pool, head.seq, BATCH)).filter(({ seq }) => seq <= last);
-    for (const link of links) {
+    for (const [index, link] of links.entries()) {
+      if (index % HASHES_PER_TURN === 0) await setImmediate(); // requests run in between
       await followAnchors(link.seq);
       broken ??= checkLink(key, link, head, newest);
       if (broken) break;

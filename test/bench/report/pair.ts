@@ -10,16 +10,16 @@ const LATENCIES = [
   ['half', (rate: string) => `half of the throughput of the other, ${rate} a second`],
 ] as const;
 
-/** The ratio of `hub` to `other` in each round, by number of connections. */
+/** Throughput ratios, CPU times and latencies of two hubs. */
 export function reportPair(
   { title }: Case,
   connectionsOf: readonly number[],
-  { hub, other: before }: CaseResult,
+  { hub, other }: CaseResult,
 ): string {
-  if (hub === undefined || before === undefined) return '';
+  if (hub === undefined || other === undefined) return '';
   const lines = connectionsOf.map((connections) => {
     const pairs = (hub.rounds[connections] ?? []).map(
-      (rate, round) => rate / (before.rounds[connections]?.[round] ?? 0),
+      (rate, round) => rate / (other.rounds[connections]?.[round] ?? 0),
     );
     const cpu = (side: typeof hub): string => {
       const cost = side.cost[connections];
@@ -30,16 +30,16 @@ export function reportPair(
     return [
       `  ${connections} connections: throughput ${median(pairs).toFixed(3)} of the other`,
       `(${low.toFixed(2)} to ${high.toFixed(2)} in ${pairs.length} rounds;`,
-      `${Math.round(hub.perSecond[connections] ?? 0)} and ${Math.round(before.perSecond[connections] ?? 0)} a second),`,
-      `CPU µs a request, server + PostgreSQL: ${cpu(hub)} and ${cpu(before)}`,
+      `${Math.round(hub.perSecond[connections] ?? 0)} and ${Math.round(other.perSecond[connections] ?? 0)} a second),`,
+      `CPU µs a request, server + PostgreSQL: ${cpu(hub)} and ${cpu(other)}`,
     ].join(' ');
   });
   const latencies = LATENCIES.flatMap(([load, label]) => {
-    const [one, other] = [hub.latency?.[load], before.latency?.[load]];
-    if (one === undefined || other === undefined) return [];
+    const [ours, theirs] = [hub.latency?.[load], other.latency?.[load]];
+    if (ours === undefined || theirs === undefined) return [];
     const pair = (quantile: 'p50' | 'p99'): string =>
-      `${quantile} ${one[quantile].toFixed(2)} and ${other[quantile].toFixed(2)} ms`;
-    return [`  ${label(one.rate.toFixed(0))}: ${pair('p50')}, ${pair('p99')}`];
+      `${quantile} ${ours[quantile].toFixed(2)} and ${theirs[quantile].toFixed(2)} ms`;
+    return [`  ${label(ours.rate.toFixed(0))}: ${pair('p50')}, ${pair('p99')}`];
   });
   return `${[title, ...lines, ...latencies].join('\n')}\n`;
 }

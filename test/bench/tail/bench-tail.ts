@@ -1,6 +1,6 @@
-// `npm run bench -- tail`: shows what the slowest requests wait for, compared with the median ones. One caller sends 50
-// requests a second or, with --no-pauses, the next one as soon as it has a response. `--rate` and `--connections` set
-// another load, such as half of the peer's peak over 32 connections.
+// `npm run bench -- tail`: shows what the slowest requests wait for, compared with the median ones. By default, one
+// caller sends 50 requests a second. With --no-pauses, a caller sends its next request when it has the response, and
+// --rate is ignored. --connections is the number of callers.
 import { parseArgs } from 'node:util';
 import { createCases } from '../cases.ts';
 import { interruptible, type Start } from '../interruptible.ts';
@@ -12,8 +12,8 @@ import { startEnvironment } from '../sides/environment.ts';
 import { startHub } from '../sides/hub.ts';
 import { startPeer } from '../sides/peer.ts';
 import { makeLicenses } from '../test-data.ts';
-import { callers } from './callers.ts';
 import { describeTail } from './describe-tail.ts';
+import { sendRequests } from './send-requests.ts';
 
 const { values } = parseArgs({
   options: {
@@ -47,14 +47,16 @@ await interruptible(async (start: Start) => {
   const only = values.only?.split(',');
   for (const each of createCases(licenses).filter(({ name }) => only?.includes(name) ?? true)) {
     for (const { name, port, pid, database, inspect } of servers) {
-      const prepared = Math.ceil((WARM_UP_SECONDS + seconds) * (rate ?? PREPARED_PER_SECOND)) + 2 * connections;
+      // Each caller may ask for one request more, at the end of the warm-up and of the load.
+      const prepared =
+        Math.ceil((WARM_UP_SECONDS + seconds) * (rate ?? PREPARED_PER_SECOND)) + 2 * connections;
       const next = await each.prepare(database, prepared);
       await untilCalm(servers, plan.calmWithinMs);
       const load = { port, pid, next, rate, connections };
-      await callers({ ...load, seconds: WARM_UP_SECONDS });
+      await sendRequests({ ...load, seconds: WARM_UP_SECONDS });
       const profiler = await connectProfiler(await inspect());
       await profiler.start();
-      const requests = await callers({ ...load, seconds });
+      const requests = await sendRequests({ ...load, seconds });
       const profile = await profiler.stop();
       profiler.close();
       process.stdout.write(`${each.title}: ${name}\n${describeTail(requests, profile)}\n`);

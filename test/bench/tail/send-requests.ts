@@ -13,7 +13,7 @@ export type TimedRequest = {
   readonly thread: ThreadTime | undefined;
 };
 
-export type CallersOptions = Load & {
+export type SendOptions = Load & {
   /** Of the server. */
   readonly pid: number;
   /**
@@ -23,8 +23,8 @@ export type CallersOptions = Load & {
   readonly rate?: number | undefined;
 };
 
-/** Each caller has a connection. With a rate, they take turns. */
-export async function callers({ connections, rate, ...load }: CallersOptions): Promise<TimedRequest[]> {
+/** Each caller has a connection. With a rate, the callers start one after another, and each sends at its share. */
+export async function sendRequests({ connections, rate, ...load }: SendOptions): Promise<TimedRequest[]> {
   const ownRate = rate && rate / connections;
   const all = Array.from({ length: connections }, async (_, index) => {
     if (rate !== undefined) await setTimeout((index * 1_000) / rate);
@@ -39,7 +39,7 @@ async function oneCaller({
   seconds,
   next,
   rate,
-}: Omit<CallersOptions, 'connections'>): Promise<TimedRequest[]> {
+}: Omit<SendOptions, 'connections'>): Promise<TimedRequest[]> {
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => {}); // handled below: the connection may fail before that
   const [connection] = await openConnections(1, port, failed.reject);
@@ -57,13 +57,13 @@ async function oneCaller({
         throw new Error('the prepared requests are used up: prepare more');
       }
       const before = mainThreadTimeOf(pid);
-      const begin = micros();
+      const begin = clockMicros();
       const status = await Promise.race([
         new Promise<number>((answered) => connection.send(request, answered)),
         failed.promise,
       ]);
       if (status !== 200) throw new Error(`port ${port} answered ${status}`);
-      const end = micros();
+      const end = clockMicros();
       const after = mainThreadTimeOf(pid);
       requests.push({ begin, end, thread: after && before && differenceOf(after, before) });
     }
@@ -80,6 +80,6 @@ function differenceOf(after: ThreadTime, before: ThreadTime): ThreadTime {
   };
 }
 
-function micros(): number {
+function clockMicros(): number {
   return Number(process.hrtime.bigint() / 1_000n);
 }

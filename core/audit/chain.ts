@@ -52,8 +52,8 @@ export function beginOf({ beginsAfter }: Pick<ChainKey, 'beginsAfter'>): ChainHe
 const GENESIS = beginOf({ beginsAfter: 0 });
 
 /**
- * Hashes computed between two turns of the event loop, in about a millisecond. Requests wait for that long. With
- * 300 at a time they waited for 20 ms.
+ * Hashes computed between two turns of the event loop, in about a millisecond. Requests wait for that long.
+ * With 300 at a time they waited for 20 ms.
  */
 export const HASHES_PER_TURN = 16;
 

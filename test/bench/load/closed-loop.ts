@@ -8,6 +8,8 @@ export type Load = {
   readonly seconds: number;
   /** The next complete request. Undefined when there are no more. */
   readonly next: () => string | undefined;
+  /** Called before a request is sent. The returned function is called when the response is complete. */
+  readonly observe?: () => () => void;
 };
 
 export type Throughput = {
@@ -20,7 +22,7 @@ export type Throughput = {
 };
 
 /** @throws Error if a response is not 200: refusals are fast and would raise the measured throughput */
-export async function closedLoop({ port, connections, seconds, next }: Load): Promise<Throughput> {
+export async function closedLoop({ port, connections, seconds, next, observe }: Load): Promise<Throughput> {
   const { promise: failed, reject: fail } = Promise.withResolvers<never>();
   failed.catch(() => {}); // handled below: a connection may fail before that
   const open = await openConnections(connections, port, fail);
@@ -32,14 +34,20 @@ export async function closedLoop({ port, connections, seconds, next }: Load): Pr
   const drive = (connection: (typeof open)[number]): Promise<void> =>
     new Promise((resolve) => {
       let sentAt = 0;
+      let observed: (() => void) | undefined;
       const send = (): void => {
         sentAt = performance.now();
         const request = sentAt < end ? next() : undefined;
-        if (request === undefined) resolve();
-        else connection.send(request, answered);
+        if (request === undefined) {
+          resolve();
+          return;
+        }
+        observed = observe?.();
+        connection.send(request, answered);
       };
       const answered = (status: number): void => {
         if (status !== 200) fail(new Error(`port ${port} answered ${status}`));
+        observed?.();
         last = performance.now();
         latencies.push(last - sentAt);
         send();

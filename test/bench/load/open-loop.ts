@@ -24,7 +24,8 @@ const LEAD = 1 / 5;
 /**
  * `connections` is the maximum. A request without a free connection waits, and the wait counts as latency.
  */
-export async function openLoop({ port, connections, seconds, next, rate }: PacedLoadOptions): Promise<Paced> {
+export async function openLoop(options: PacedLoadOptions): Promise<Paced> {
+  const { port, connections, seconds, next, rate, observe } = options;
   const { promise: done, resolve, reject } = Promise.withResolvers<void>();
   done.catch(() => {}); // handled below: a connection may fail before that
   const open = await openConnections(connections, port, reject);
@@ -45,8 +46,10 @@ export async function openLoop({ port, connections, seconds, next, rate }: Paced
       reject(new Error('the prepared requests are used up: prepare more'));
       return;
     }
+    const observed = observe?.();
     connection.send(request, (status) => {
       if (status !== 200) reject(new Error(`port ${port} answered ${status} at ${rate} a second`));
+      observed?.();
       const answeredAt = performance.now();
       latencies[index] = answeredAt - countsFrom;
       answered += 1;

@@ -13,7 +13,7 @@ import { startHub } from '../sides/hub.ts';
 import { startPeer } from '../sides/peer.ts';
 import { makeLicenses } from '../test-data.ts';
 import { describeTail } from './describe-tail.ts';
-import { sendRequests } from './send-requests.ts';
+import { observeRequests } from './observe-requests.ts';
 
 const { values } = parseArgs({
   options: {
@@ -47,16 +47,14 @@ await interruptible(async (start: Start) => {
   const only = values.only?.split(',');
   for (const each of createCases(licenses).filter(({ name }) => only?.includes(name) ?? true)) {
     for (const { name, port, pid, database, inspect } of servers) {
-      // Each caller may ask for one request more, at the end of the warm-up and of the load.
-      const prepared =
-        Math.ceil((WARM_UP_SECONDS + seconds) * (rate ?? PREPARED_PER_SECOND)) + 2 * connections;
+      const prepared = Math.ceil((WARM_UP_SECONDS + seconds) * (rate ?? PREPARED_PER_SECOND));
       const next = await each.prepare(database, prepared);
       await untilCalm(servers, plan.calmWithinMs);
       const load = { port, pid, next, rate, connections };
-      await sendRequests({ ...load, seconds: WARM_UP_SECONDS });
+      await observeRequests({ ...load, seconds: WARM_UP_SECONDS });
       const profiler = await connectProfiler(await inspect());
       await profiler.start();
-      const requests = await sendRequests({ ...load, seconds });
+      const requests = await observeRequests({ ...load, seconds });
       const profile = await profiler.stop();
       profiler.close();
       process.stdout.write(`${each.title}: ${name}\n${describeTail(requests, profile)}\n`);

@@ -2,7 +2,7 @@
 import { createStackOf, partOf } from '../profile/by-part.ts';
 import type { CpuProfile, ProfileNode } from '../profile/cpu-profile.ts';
 import type { ThreadTime } from '../sides/process-cost.ts';
-import type { TimedRequest } from './send-requests.ts';
+import type { TimedRequest } from './observe-requests.ts';
 
 const SLOWEST = 1 / 100;
 /** The share of requests around the median, which the slowest are compared with. */

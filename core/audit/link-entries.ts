@@ -61,11 +61,12 @@ export async function computeLinks(
   previous: ChainHead,
   linkedAt: Date,
 ) {
+  const time = linkedAt.toISOString();
   let head = previous;
   const links: { seq: number; entryId: string; hash: Buffer }[] = [];
   for (const [index, entry] of entries.entries()) {
     if (index % HASHES_PER_TURN === 0) await setImmediate();
-    head = { seq: head.seq + 1, hash: linkHash(key, head, linkedAt.toISOString(), entry) };
+    head = { seq: head.seq + 1, hash: linkHash(key, head, time, entry) };
     links.push({ seq: head.seq, entryId: entry.id, hash: Buffer.from(head.hash, 'hex') });
   }
   return { head, links };

@@ -155,7 +155,7 @@ async function readSlots(client: ClientBase, now: Date) {
 async function readJobs(client: ClientBase): Promise<Values | undefined> {
   const { rows } = await client.query<Values>({
     name: 'job_backlog',
-    // pg-boss counts the jobs of the queue once a second.
+    // pg-boss counts the jobs of the queue every 10 seconds.
     text: `select ready_count as ready, deferred_count as deferred, active_count as active
            from queue where name = '${QUEUE}'`,
   });

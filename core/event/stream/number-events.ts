@@ -15,8 +15,6 @@ export type Numbered = {
   readonly position: number;
   /** Whether the batch reached its limit, so that more events may wait. */
   readonly isFull: boolean;
-  /** Whether there was an enabled endpoint; undefined if there was no event. */
-  readonly hasEndpoints?: boolean;
 };
 
 export type NumberOptions = {
@@ -43,8 +41,7 @@ export async function numberEvents(
   { readers, now, after }: NumberOptions,
 ): Promise<Numbered> {
   const subscriptions = await readSubscriptions(client);
-  const hasEndpoints = subscriptions.length > 0;
-  const maxEvents = hasEndpoints ? MAX_EVENTS : MAX_EVENTS_WITHOUT_OBJECTS;
+  const maxEvents = subscriptions.length > 0 ? MAX_EVENTS : MAX_EVENTS_WITHOUT_OBJECTS;
   const { positions, count, isFull } = await findUnnumbered(client, after, maxEvents);
   if (count === 0) return NONE;
   const events = await moveEvents(client, { positions, count, subscriptions });
@@ -53,7 +50,7 @@ export async function numberEvents(
     .filter(({ endpoints }) => endpoints.length > 0);
   await storeData(client, subscribed, readers);
   const deliveries = await insertDeliveries(client, subscribed, now);
-  return { events: count, deliveries, position: positions.at(-1) ?? 0, isFull, hasEndpoints };
+  return { events: count, deliveries, position: positions.at(-1) ?? 0, isFull };
 }
 
 type Unnumbered = {

@@ -29,9 +29,8 @@ export type SequencerOptions = {
   readonly onNumbered: (numbered: Numbered) => void;
 };
 
-const EVERY_MS = 50;
-/** Without endpoints. A batch costs 1.3 ms of CPU and 11 µs for each event, so fewer batches cost less. */
-const EVERY_MS_WITHOUT_ENDPOINTS = 200;
+/** A batch costs 1.3 ms of CPU and 11 µs for each event, so fewer batches cost less. */
+const EVERY_MS = 200;
 /**
  * A pass starts shortly before the first position that may have no number, not at the start of the outbox:
  * PostgreSQL keeps the deleted rows of numbered events, and reads past them, while another transaction, such
@@ -46,7 +45,6 @@ export function startSequencer(options: SequencerOptions): { stop(): Promise<voi
   const floor = createOutboxFloor();
   let position = 0;
   let wholeAt = 0;
-  let hasEndpoints = true;
 
   /** Numbers one batch. Returns whether more events may wait. */
   const numberBatch = async (after: number): Promise<boolean> => {
@@ -63,7 +61,6 @@ export function startSequencer(options: SequencerOptions): { stop(): Promise<voi
       }),
     );
     if (numbered === undefined) return false;
-    hasEndpoints = numbered.hasEndpoints ?? hasEndpoints;
     if (numbered.events > 0) report(options, numbered);
     position = Math.max(position, numbered.position);
     // The batch contained all events of the snapshot, because it is newer than the snapshot.
@@ -78,7 +75,7 @@ export function startSequencer(options: SequencerOptions): { stop(): Promise<voi
     while (await numberBatch(after));
   };
   return repeatTask({
-    everyMs: () => (hasEndpoints ? EVERY_MS : EVERY_MS_WITHOUT_ENDPOINTS),
+    everyMs: EVERY_MS,
     pass,
     task,
     logger,

@@ -1,7 +1,8 @@
 // The job queue of callbacks that were not processed at once: pg-boss, in the hub's database.
 import { setTimeout } from 'node:timers/promises';
 import pg, { type ClientBase, type Pool, type PoolClient } from 'pg';
-import { getConstructionPlans, type Job, PgBoss } from 'pg-boss';
+import { getConstructionPlans, PgBoss } from 'pg-boss';
+import { messageOf } from '../../../lib/caught-error.ts';
 import type { Database } from '../../storage/database.ts';
 import { takeBootstrapLock } from '../../storage/hub-lock.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
@@ -24,16 +25,19 @@ export type JobsOptions = {
 export const QUEUE = 'callback';
 // The handler gives up after a day, by the callback's age; the queue never does.
 const RETRY_LIMIT = 1_000;
-const WORKERS = 8;
+/** Two, so that a job that waits for a lock does not hold up all others. Each polls once a second. */
+const WORKERS = 2;
+const BATCH_SIZE = 4;
+/** How often pg-boss retries the jobs of dead hubs and counts those of the queue. It reads its whole table. */
+const SUPERVISE_SECONDS = 10;
 
 export async function createJobs(options: JobsOptions) {
   const { pool, schema, startAfterMs, expireAfterMs, retryDelayMs, onError } = options;
   const boss = new PgBoss({
     db: executor(pool),
     schema: pg.escapeIdentifier(schema),
-    superviseIntervalSeconds: 1,
-    monitorIntervalSeconds: 1,
-    queueCacheIntervalSeconds: 1,
+    superviseIntervalSeconds: SUPERVISE_SECONDS,
+    monitorIntervalSeconds: SUPERVISE_SECONDS,
     schedule: false,
     // Unused, and their partitions by day would need the rights of the tables' owner.
     persistQueueStats: false,
@@ -71,16 +75,26 @@ export async function createJobs(options: JobsOptions) {
      * own. A handler that throws is retried with growing delays.
      */
     async work(handler: (callbackId: string) => Promise<void>): Promise<void> {
-      // No pause between jobs while there is a backlog: after an outage there are thousands.
       const options = {
-        batchSize: 1,
+        batchSize: BATCH_SIZE,
         localConcurrency: WORKERS,
         pollingIntervalSeconds: 1,
-        burstWhenReadyExceeds: 1,
+        // No pause between jobs while there is a backlog: after an outage there are thousands.
+        burstWhenBatchFull: true,
+        perJobResults: true,
       } as const;
-      await boss.work<{ callbackId: string }>(QUEUE, options, async (jobs: Job<{ callbackId: string }>[]) => {
-        for (const job of jobs) await handler(job.data.callbackId);
-      });
+      await boss.work<{ callbackId: string }>(QUEUE, options, (jobs) =>
+        Promise.all(
+          jobs.map(async ({ id, data }) => {
+            try {
+              await handler(data.callbackId);
+              return { id, status: 'completed' } as const;
+            } catch (error) {
+              return { id, status: 'failed', output: { message: messageOf(error) } } as const;
+            }
+          }),
+        ),
+      );
     },
     /** Waits at most `graceMs` for the jobs in progress. */
     async stop(graceMs: number): Promise<void> {

@@ -1,8 +1,10 @@
 // The queue's tables, created by hubs that start together.
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import pg from 'pg';
-import { prepareJobTables } from '../../../../core/payment/callbacks/job-queue.ts';
-import { createDatabase } from '../../../support/postgres/databases.ts';
+import { createJobs, prepareJobTables } from '../../../../core/payment/callbacks/job-queue.ts';
+import { createDatabase, createMigratedDatabase } from '../../../support/postgres/databases.ts';
+import { until } from '../../../support/until.ts';
 
 describe('the tables of the queue', () => {
   it('are created once by hubs that start at the same time', async () => {
@@ -21,6 +23,41 @@ describe('the tables of the queue', () => {
       expect(rows).to.deep.equal([{ count: 1 }]);
     } finally {
       await Promise.all(pools.map((pool) => pool.end()));
+    }
+  });
+});
+
+describe('the jobs of the queue', () => {
+  it('fail and are retried one by one, and those of the same batch complete', async () => {
+    const pool = new pg.Pool({ connectionString: await createMigratedDatabase(), max: 4 });
+    const errors: unknown[] = [];
+    const options = { schema: 'public', startAfterMs: 1_000, expireAfterMs: 30_000, retryDelayMs: 60_000 };
+    const jobs = await createJobs({ pool, ...options, onError: (error) => errors.push(error) });
+    try {
+      const ids = Array.from({ length: 20 }, () => randomUUID());
+      const [failing] = ids;
+      await jobs.enqueue(ids);
+      const handled: string[] = [];
+      await jobs.work(async (id) => {
+        handled.push(id);
+        if (id === failing) throw new Error('this one fails');
+      });
+      const states = async (): Promise<Record<string, number>> => {
+        const { rows } = await pool.query('select state, count(*)::int from job group by state');
+        return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
+      };
+      await until(
+        async () => (await states())['completed'] === 19 && handled.includes(`${failing}`),
+        'all other jobs are completed',
+      );
+      expect(await states()).to.deep.equal({ completed: 19, retry: 1 });
+      expect(handled.toSorted()).to.deep.equal(ids.toSorted());
+      const { rows } = await pool.query(`select id, output from job where state = 'retry'`);
+      expect(rows).to.deep.equal([{ id: failing, output: { message: 'this one fails' } }]);
+      expect(errors).to.deep.equal([]);
+    } finally {
+      await jobs.stop(5_000);
+      await pool.end();
     }
   });
 });

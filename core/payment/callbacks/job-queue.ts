@@ -2,7 +2,6 @@
 import { setTimeout } from 'node:timers/promises';
 import pg, { type ClientBase, type Pool, type PoolClient } from 'pg';
 import { getConstructionPlans, PgBoss } from 'pg-boss';
-import { messageOf } from '../../../lib/caught-error.ts';
 import type { Database } from '../../storage/database.ts';
 import { takeBootstrapLock } from '../../storage/hub-lock.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
@@ -81,20 +80,13 @@ export async function createJobs(options: JobsOptions) {
         pollingIntervalSeconds: 1,
         // No pause between jobs while there is a backlog: after an outage there are thousands.
         burstWhenBatchFull: true,
-        perJobResults: true,
       } as const;
-      await boss.work<{ callbackId: string }>(QUEUE, options, (jobs) =>
-        Promise.all(
-          jobs.map(async ({ id, data }) => {
-            try {
-              await handler(data.callbackId);
-              return { id, status: 'completed' } as const;
-            } catch (error) {
-              return { id, status: 'failed', output: { message: messageOf(error) } } as const;
-            }
-          }),
-        ),
-      );
+      await boss.work<{ callbackId: string }>(QUEUE, options, async (jobs) => {
+        await Promise.all(
+          jobs.map((job) => handler(job.data.callbackId).catch((error) => boss.fail(QUEUE, job, error))),
+        );
+        // pg-boss now completes the jobs that have not failed.
+      });
     },
     /** Waits at most `graceMs` for the jobs in progress. */
     async stop(graceMs: number): Promise<void> {

@@ -52,8 +52,10 @@ describe('the jobs of the queue', () => {
       );
       expect(await states()).to.deep.equal({ completed: 19, retry: 1 });
       expect(handled.toSorted()).to.deep.equal(ids.toSorted());
-      const { rows } = await pool.query(`select id, output from job where state = 'retry'`);
-      expect(rows).to.deep.equal([{ id: failing, output: { message: 'this one fails' } }]);
+      const { rows } = await pool.query(
+        `select id, output->>'message' as error from job where state = 'retry'`,
+      );
+      expect(rows).to.deep.equal([{ id: failing, error: 'this one fails' }]);
       expect(errors).to.deep.equal([]);
     } finally {
       await jobs.stop(5_000);

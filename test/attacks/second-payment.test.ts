@@ -21,7 +21,7 @@ import {
   startPayments,
   statusOf,
 } from '../support/hub/payment.ts';
-import { query } from '../support/postgres/databases.ts';
+import { query, withClient } from '../support/postgres/databases.ts';
 import { until } from '../support/until.ts';
 
 describe('a second payment of a paid session', () => {
@@ -428,6 +428,62 @@ describe('a second payment of a session with its maximum of callbacks', () => {
     await send(second, session);
     payments.tap.release();
     await untilFound(session);
+  });
+
+  it('is marked although it is counted while the settlement commits', async () => {
+    const { databaseUrl } = payments.hub;
+    const session = await createSession(payments, 'gateway_one');
+    const { sessionId, merchantTransactionId } = session;
+    await fill(session);
+    payQuietly(payments, session);
+    // The next verification is neither due nor later than the rate limit allows.
+    await query(
+      databaseUrl,
+      `update charge_session set verification_allowed_at = now() + interval '1 hour',
+         next_check_at = now() + interval '30 minutes' where merchant_transaction_id = $1`,
+      [merchantTransactionId],
+    );
+    const [stored] = await query<{ id: string }>(
+      databaseUrl,
+      'select id from charge_session where merchant_transaction_id = $1',
+      [merchantTransactionId],
+    );
+    await withClient(databaseUrl, async (holder) => {
+      await holder.query(
+        `create function wait() returns trigger language plpgsql as
+           'begin perform pg_advisory_xact_lock(1); return null; end';
+         create constraint trigger wait after update of status on charge_session deferrable initially deferred
+           for each row when (new.id = '${stored?.id}') execute function wait()`,
+      );
+      await holder.query('select pg_advisory_lock(1)');
+      const recheck = payments.sessions.recheckChargeSession({ sessionId });
+      await until(async () => {
+        const { rows } = await holder.query(
+          `select from pg_locks where locktype = 'advisory' and not granted and database =
+             (select oid from pg_database where datname = current_database())`,
+        );
+        return rows.length > 0;
+      }, 'the settlement waits before its commit');
+      const counted = async (): Promise<number> => {
+        const { rows } = await holder.query('select ignored from callback_count where session_id = $1', [
+          stored?.id,
+        ]);
+        return rows[0]?.ignored ?? 0;
+      };
+      const before = await counted();
+      const sent = send(payAgainQuietly(session), session);
+      await until(async () => (await counted()) > before, 'the callback is counted');
+      await holder.query('select pg_advisory_unlock(1)');
+      await Promise.all([recheck, sent]);
+      await holder.query('drop trigger wait on charge_session; drop function wait');
+    });
+    expect(await statusOf(payments, session)).to.equal('success');
+    const marked = await query(
+      databaseUrl,
+      'select from charge_session where merchant_transaction_id = $1 and other_payment_since is not null',
+      [merchantTransactionId],
+    );
+    expect(marked).to.have.length(1);
   });
 
   const hideAmongForged = async (): Promise<void> => {

@@ -83,25 +83,34 @@ export function createCountCallback({ pool, clock, logger, findSession }: CountO
   const count = createBatcher<CountedCallback, boolean>({
     ...BATCHES,
     run: async (counted) => {
-      const late = await countEach(pool, counted, clock());
-      for (const { id, advanced, paid } of late) {
+      const concerned = await countEach(pool, counted, clock());
+      for (const { id, isAdvanced } of concerned) {
         // Logged at most as often as the sweep verifies the session.
         const message =
           'callbacks of a session are counted and no longer journaled: see HUB_SESSION_CALLBACKS';
-        if (advanced && !paid) logger.warn({ sessionId: formatId('chs', id) }, message);
+        if (isAdvanced) logger.warn({ sessionId: formatId('chs', id) }, message);
       }
-      const locked = new Set(late.filter(({ advanced }) => !advanced).map(({ id }) => id));
+      const locked = new Set(concerned.flatMap(({ id, isLocked }) => (isLocked ? [id] : [])));
       return counted.map(({ sessionId, needsVerification }) => !(needsVerification && locked.has(sessionId)));
     },
   });
-  const inProgress = new Map<string, Promise<void>>();
+  /** Runs that have not begun. One in progress may have read the session before a callback was counted. */
+  const waiting = new Map<string, Promise<void>>();
+  const last = new Map<string, Promise<void>>();
   /** Waits for the lock on the session outside of the batch, once for all callbacks that wait for it. */
   const advanceOnce = (sessionId: string): Promise<void> => {
-    const running =
-      inProgress.get(sessionId) ??
-      advanceAlone(pool, sessionId, clock()).finally(() => inProgress.delete(sessionId));
-    inProgress.set(sessionId, running);
-    return running;
+    const queued = waiting.get(sessionId);
+    if (queued !== undefined) return queued;
+    const previous = last.get(sessionId)?.catch(() => {}) ?? Promise.resolve();
+    const run = previous
+      .then(() => {
+        waiting.delete(sessionId);
+        return advanceAlone(pool, sessionId, clock());
+      })
+      .finally(() => last.get(sessionId) === run && last.delete(sessionId));
+    waiting.set(sessionId, run);
+    last.set(sessionId, run);
+    return run;
   };
   return async (callback, session) => {
     const { kind } = await resolveSession(findSession, callback, callback.claim);
@@ -110,23 +119,29 @@ export function createCountCallback({ pool, clock, logger, findSession }: CountO
   };
 }
 
-/** `advanced`: false if another transaction has locked the session. */
-type Late = { readonly id: string; readonly advanced: boolean; readonly paid: boolean };
+type Concerned = {
+  readonly id: string;
+  /** Whether another transaction has locked the session, so that it must be advanced alone. */
+  readonly isLocked: boolean;
+  /** Whether its next verification was too late and is advanced now. */
+  readonly isAdvanced: boolean;
+};
 
 /**
- * Returns the sessions whose next verification is too late. Sessions that another transaction has locked are
- * skipped.
+ * Returns the sessions whose next verification is too late, or whose callbacks name another payment. The
+ * latter are locked too: a settlement that has looked for such callbacks but is not committed would not see
+ * these.
  */
 async function countEach(
   pool: Pool,
   counted: readonly CountedCallback[],
   at: Date,
-): Promise<readonly Late[]> {
+): Promise<readonly Concerned[]> {
   const sessions = [...Map.groupBy(counted, ({ sessionId }) => sessionId)];
   const named = namedBy(counted);
   const countOf = (callbacks: readonly CountedCallback[], wanted: CountedState) =>
     callbacks.filter(({ state }) => state === wanted).length;
-  const { rows } = await pool.query<Late>({
+  const { rows } = await pool.query<Concerned>({
     name: 'count_callbacks',
     text: COUNT,
     values: [
@@ -177,36 +192,36 @@ const COUNT = `with t as materialized (
       asked_for_at = coalesce(excluded.asked_for_at, k.asked_for_at),
       other_checkouts = case when excluded.other_checkouts = '{}' then k.other_checkouts
         else ${newestCheckouts('k.other_checkouts || excluded.other_checkouts')} end
-), late as materialized (
+), concerned as materialized (
   select c.id from charge_session c join t on t.session_id = c.id
-  where t.asks and c.id = any($1)
-    and (${isLate('$5')} or (c.status = 'success' and c.id in (select session_id from others)))
+  where t.asks and c.id = any($1) and (${isLate('$5')} or c.id in (select session_id from others))
 ), free as materialized (
-  select c.id, c.status from charge_session c
-  where c.id = any(array(select id from late)) and (${isLate('$5')} or c.status = 'success')
+  select c.id, c.status, ${isLate('$5')} as is_late from charge_session c
+  where c.id = any(array(select id from concerned))
   order by c.id for no key update skip locked
 ), advanced as (
   update charge_session c set ${advanceVerification('$5')} from free
-  where c.id = free.id and free.status <> 'success' returning c.id
+  where c.id = free.id and free.is_late returning c.id
 ), marked as (
   update charge_session c set ${setOtherPayment('$5')} from free
   where c.id = free.id and free.status = 'success' returning c.id
 )
-select id, id in (select id from advanced union all select id from marked) as advanced,
-       id in (select id from marked) as paid
-from late`;
+select id, id not in (select id from free) as "isLocked", id in (select id from advanced) as "isAdvanced"
+from concerned`;
 
 async function advanceAlone(pool: Pool, sessionId: string, at: Date): Promise<void> {
   await pool.query({ name: 'advance_verification', text: ADVANCE, values: [sessionId, at] });
-  await pool.query({ name: 'mark_counted', text: MARK_COUNTED, values: [sessionId, at] });
 }
 
-// charge_session_pkey
-const ADVANCE = `update charge_session c set ${advanceVerification('$2')}
-  where c.id = $1 and ${isLate('$2')}`;
 // charge_session_pkey. The transaction that had locked the session may have paid it.
-const MARK_COUNTED = `update charge_session c set ${setOtherPayment('$2')}
-  where c.id = $1 and c.status = 'success'`;
+const ADVANCE = `with locked as materialized (
+  select c.id, c.status, ${isLate('$2')} as is_late from charge_session c where c.id = $1 for no key update
+), marked as (
+  update charge_session c set ${setOtherPayment('$2')} from locked
+  where c.id = locked.id and locked.status = 'success'
+)
+update charge_session c set ${advanceVerification('$2')} from locked
+where c.id = locked.id and locked.is_late`;
 
 /** When the rate limit allows the next verification of the `charge_session c`, by the hub's clock. */
 function nextAllowedAt(at: `$${number}`): string {

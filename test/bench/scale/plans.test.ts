@@ -42,7 +42,6 @@ const NOT_DRIVEN = [
   'join_callbacks', // more than 256 callbacks of one session wait
   'leave_refund_callback', // a callback reports a refund; a callback by its id
   'lock_licenses', // another transaction has locked a license; a license by its key
-  'mark_counted', // the same, and the session is paid; a session by its id
   'mark_refunded_session', // a callback reports a refund; a session by its id
   'offer_of_price', // the same; the offers, which are few
   'postpone_callback', // the hub has an internal error; a callback by its id

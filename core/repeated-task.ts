@@ -4,7 +4,7 @@ import type { Task } from '../lib/metrics/tasks.ts';
 
 export type RepeatedTaskOptions = {
   /** From the end of a pass to the next one. */
-  readonly everyMs: number | (() => number);
+  readonly everyMs: number;
   readonly pass: () => Promise<void>;
   readonly task: Task;
   readonly logger: Logger;
@@ -30,7 +30,7 @@ export function repeatTask({ everyMs, pass, task, logger, failureMessage }: Repe
       if (!failing) logger.warn({ err: error }, failureMessage);
       failing = true;
     }
-    if (!stopped) timer = setTimeout(run, typeof everyMs === 'number' ? everyMs : everyMs());
+    if (!stopped) timer = setTimeout(run, everyMs);
   };
   let running: Promise<void> = Promise.resolve();
   const run = (): void => {
@@ -47,13 +47,11 @@ export function repeatTask({ everyMs, pass, task, logger, failureMessage }: Repe
   };
 }
 
-export type WokenTaskOptions = Omit<RepeatedTaskOptions, 'everyMs'> & { readonly everyMs: number };
-
 /**
  * Starts the first pass at once, and the next one after `everyMs` or when it is woken. Logs each failure.
  * `stop` waits for the current pass.
  */
-export function repeatWhenWoken({ everyMs, pass, task, logger, failureMessage }: WokenTaskOptions) {
+export function repeatWhenWoken({ everyMs, pass, task, logger, failureMessage }: RepeatedTaskOptions) {
   let stopped = false;
   let wake = (): void => {};
   const run = async (): Promise<void> => {

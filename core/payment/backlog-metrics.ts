@@ -63,7 +63,7 @@ export function backlogMetrics({ clock, strayAfterMs, onSlot }: BacklogMetricsOp
       {
         name: JOBS,
         labelNames: ['state'],
-        help: 'Jobs of the queue for stray callbacks by state: ready, deferred, active.',
+        help: 'Jobs of the queue for stray callbacks by state: ready, deferred, active. Counted every 10 seconds.',
       },
       FEE_DRIFT,
       ...refundTableMetrics.specs,

@@ -1,4 +1,4 @@
-// Counts callbacks of sessions that have the limit of journaled callbacks, and advances the sweep's
+// Counts callbacks of sessions that have reached their limit of journaled callbacks, and advances the sweep's
 // verification.
 //
 // The session's next verification answers its counted callbacks too. It is advanced as far as the session's
@@ -94,8 +94,9 @@ export function createCountCallback({ pool, clock, logger, findSession }: CountO
       return counted.map(({ sessionId, needsVerification }) => !(needsVerification && locked.has(sessionId)));
     },
   });
-  /** Runs that have not begun. One in progress may have read the session before a callback was counted. */
+  /** For each session, the run that has not begun. One in progress may have read the session before a callback was counted. */
   const waiting = new Map<string, Promise<void>>();
+  /** For each session, the latest run. */
   const last = new Map<string, Promise<void>>();
   /** Waits for the lock on the session outside of the batch, once for all callbacks that wait for it. */
   const advanceOnce = (sessionId: string): Promise<void> => {
@@ -128,9 +129,9 @@ type Concerned = {
 };
 
 /**
- * Returns the sessions whose next verification is too late, or whose callbacks name another payment. The
- * latter are locked too: a settlement that has looked for such callbacks but is not committed would not see
- * these.
+ * Returns the sessions that need a verification which is scheduled too late, and the paid ones whose
+ * callbacks name another payment. One that is being verified may be paid already: a settlement that is not
+ * committed yet has looked for such callbacks before these were counted.
  */
 async function countEach(
   pool: Pool,
@@ -194,7 +195,9 @@ const COUNT = `with t as materialized (
         else ${newestCheckouts('k.other_checkouts || excluded.other_checkouts')} end
 ), concerned as materialized (
   select c.id from charge_session c join t on t.session_id = c.id
-  where t.asks and c.id = any($1) and (${isLate('$5')} or c.id in (select session_id from others))
+  where t.asks and c.id = any($1)
+    and (${isLate('$5')}
+      or ((c.status = 'success' or c.verifying_by is not null) and c.id in (select session_id from others)))
 ), free as materialized (
   select c.id, c.status, ${isLate('$5')} as is_late from charge_session c
   where c.id = any(array(select id from concerned))
@@ -235,7 +238,7 @@ function isLate(at: `$${number}`): string {
 
 /**
  * A verification that is allowed now counts against the rate limit, so the next counted callback waits for
- * the one after.
+ * the next allowed one.
  */
 function advanceVerification(at: `$${number}`): string {
   return `next_check_at = ${nextAllowedAt(at)}, ${countVerification(VERIFICATION_ALLOWED)}`;

@@ -22,12 +22,12 @@ export type JobsOptions = {
 };
 
 export const QUEUE = 'callback';
-// The handler gives up after a day, by the callback's age; the queue never does.
+// High enough that the queue never gives up first: the handler gives up a day after the callback arrived.
 const RETRY_LIMIT = 1_000;
-/** Two, so that a job that waits for a lock does not hold up all others. Each polls once a second. */
-const WORKERS = 2;
-const BATCH_SIZE = 4;
-/** How often pg-boss retries the jobs of dead hubs and counts those of the queue. It reads its whole table. */
+/** Several, so that a job that waits does not hold up all others. Each polls once a second. */
+const WORKERS = 4;
+const BATCH_SIZE = 2;
+/** How often pg-boss retries the jobs of dead hubs and counts all jobs. It reads the whole table for this. */
 const SUPERVISE_SECONDS = 10;
 
 export async function createJobs(options: JobsOptions) {
@@ -38,7 +38,8 @@ export async function createJobs(options: JobsOptions) {
     superviseIntervalSeconds: SUPERVISE_SECONDS,
     monitorIntervalSeconds: SUPERVISE_SECONDS,
     schedule: false,
-    // Unused, and their partitions by day would need the rights of the tables' owner.
+    maintenanceIntervalSeconds: 3_600,
+    // The hub does not use these statistics, and their partitions by day need the rights of the tables' owner.
     persistQueueStats: false,
   });
   boss.on('error', onError);
@@ -55,7 +56,7 @@ export async function createJobs(options: JobsOptions) {
   await boss.updateQueue(QUEUE, policy);
 
   return {
-    /** Enqueues callbacks. One that has a job, or had one in the last hour, gets no other. */
+    /** Enqueues callbacks. One that has a job, or had one in the last one or two hours, gets no other. */
     async enqueue(callbackIds: readonly string[]): Promise<void> {
       await boss.insert(
         QUEUE,
@@ -70,8 +71,8 @@ export async function createJobs(options: JobsOptions) {
       });
     },
     /**
-     * Starts to process jobs, the oldest first. Handlers call no provider, so slots need no queues of their
-     * own. A handler that throws is retried with growing delays.
+     * Starts to process jobs, the oldest first. A job whose handler rejects is retried with growing delays.
+     * All slots share the queue: a handler calls a provider only for a sale that was made without the hub.
      */
     async work(handler: (callbackId: string) => Promise<void>): Promise<void> {
       const options = {
@@ -82,10 +83,11 @@ export async function createJobs(options: JobsOptions) {
         burstWhenBatchFull: true,
       } as const;
       await boss.work<{ callbackId: string }>(QUEUE, options, async (jobs) => {
-        await Promise.all(
+        const outcomes = await Promise.allSettled(
           jobs.map((job) => handler(job.data.callbackId).catch((error) => boss.fail(QUEUE, job, error))),
         );
-        // pg-boss now completes the jobs that have not failed.
+        // pg-boss then fails all jobs of the batch. Without an error, it completes those that have not failed.
+        for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
       });
     },
     /** Waits at most `graceMs` for the jobs in progress. */

@@ -74,6 +74,8 @@ ${table(
   cases.flatMap(latencyRows),
 )}
 
+### CPU time by part
+
 ${table(
   ['µs a request', 'all', ...PARTS],
   cases.flatMap(({ title, profiles }) => profiles.map((profile) => profileCells(title, profile))),

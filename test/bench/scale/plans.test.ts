@@ -54,7 +54,7 @@ const NOT_DRIVEN = [
   'write_last_used', // once a minute at most; a token by its id
 ];
 
-/** The queue's maintenance: every second it reads its entries, which are the unfinished jobs of hubs. */
+/** The queue's maintenance: every ten seconds it reads its entries, which are the unfinished jobs of hubs. */
 const HOUSEKEEPING = /^BEGIN; SET LOCAL lock_timeout = \d+; .* "public"\.(job|queue)/;
 
 /**

@@ -63,7 +63,7 @@ export function backlogMetrics({ clock, strayAfterMs, onSlot }: BacklogMetricsOp
       {
         name: JOBS,
         labelNames: ['state'],
-        help: 'Jobs of the queue for stray callbacks by state: ready, deferred, active. Counted every 10 seconds.',
+        help: 'Jobs of the queue for stray callbacks by state: ready, deferred, active; counted every 10 s.',
       },
       FEE_DRIFT,
       ...refundTableMetrics.specs,

@@ -94,7 +94,10 @@ export function createCountCallback({ pool, clock, logger, findSession }: CountO
       return counted.map(({ sessionId, needsVerification }) => !(needsVerification && locked.has(sessionId)));
     },
   });
-  /** For each session, the run that has not begun. One in progress may have read the session before a callback was counted. */
+  /**
+   * For each session, the run that has not begun. One in progress may have read the session before a callback
+   * was counted.
+   */
   const waiting = new Map<string, Promise<void>>();
   /** For each session, the latest run. */
   const last = new Map<string, Promise<void>>();

@@ -39,7 +39,7 @@ export async function createJobs(options: JobsOptions) {
     monitorIntervalSeconds: SUPERVISE_SECONDS,
     schedule: false,
     maintenanceIntervalSeconds: 3_600,
-    // The hub does not use these statistics, and their partitions by day need the rights of the tables' owner.
+    // The hub does not use these statistics. Their partitions by day need the rights of the tables' owner.
     persistQueueStats: false,
   });
   boss.on('error', onError);
@@ -86,7 +86,7 @@ export async function createJobs(options: JobsOptions) {
         const outcomes = await Promise.allSettled(
           jobs.map((job) => handler(job.data.callbackId).catch((error) => boss.fail(QUEUE, job, error))),
         );
-        // pg-boss then fails all jobs of the batch. Without an error, it completes those that have not failed.
+        // After an error, pg-boss fails all jobs of the batch. Else it completes those that have not failed.
         for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
       });
     },

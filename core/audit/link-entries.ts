@@ -1,6 +1,7 @@
 // Links committed audit entries into the chain. Linking is separate from writing, so that changes do not wait
 // for each other.
 import { setImmediate } from 'node:timers/promises';
+import { shareNextRun } from '../share-next-run.ts';
 import { columns, inTransaction } from '../storage/sql/transaction.ts';
 import {
   type ChainedEntry,
@@ -77,19 +78,6 @@ export async function computeLinks(
  * lock.
  */
 export function createLinker(options: ChainOptions): () => Promise<void> {
-  let running: Promise<void> | undefined;
-  let next: Promise<void> | undefined;
-  const start = (): Promise<void> => {
-    next = undefined;
-    running = linkEntries(options).finally(() => {
-      running = undefined;
-    });
-    return running;
-  };
-  return () => {
-    if (running === undefined) return start();
-    // The current run may have started before the caller's entry was committed.
-    next ??= running.catch(() => {}).then(start);
-    return next;
-  };
+  const share = shareNextRun(() => linkEntries(options));
+  return () => share('chain');
 }

@@ -6,6 +6,7 @@
 // and a callback names an unknown payment, the sweep looks for duplicate payments.
 import type { Pool } from 'pg';
 import { formatId } from '../../ids.ts';
+import { shareNextRun } from '../../share-next-run.ts';
 import { createBatcher } from '../../storage/sql/batcher.ts';
 import { columns } from '../../storage/sql/transaction.ts';
 import {
@@ -94,28 +95,8 @@ export function createCountCallback({ pool, clock, logger, findSession }: CountO
       return counted.map(({ sessionId, needsVerification }) => !(needsVerification && locked.has(sessionId)));
     },
   });
-  /**
-   * For each session, the run that has not begun. One in progress may have read the session before a callback
-   * was counted.
-   */
-  const waiting = new Map<string, Promise<void>>();
-  /** For each session, the latest run. */
-  const last = new Map<string, Promise<void>>();
-  /** Waits for the lock on the session outside of the batch, once for all callbacks that wait for it. */
-  const advanceOnce = (sessionId: string): Promise<void> => {
-    const queued = waiting.get(sessionId);
-    if (queued !== undefined) return queued;
-    const previous = last.get(sessionId)?.catch(() => {}) ?? Promise.resolve();
-    const run = previous
-      .then(() => {
-        waiting.delete(sessionId);
-        return advanceAlone(pool, sessionId, clock());
-      })
-      .finally(() => last.get(sessionId) === run && last.delete(sessionId));
-    waiting.set(sessionId, run);
-    last.set(sessionId, run);
-    return run;
-  };
+  // Outside of the batch: it waits for the lock on the session, once for all callbacks that wait for it.
+  const advanceOnce = shareNextRun((sessionId: string) => advanceAlone(pool, sessionId, clock()));
   return async (callback, session) => {
     const { kind } = await resolveSession(findSession, callback, callback.claim);
     const counted = countedCallback(callback.claim, session, kind === 'session');

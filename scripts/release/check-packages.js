@@ -12,7 +12,7 @@ const readme = readFileSync(join(root, 'README.md'), 'utf8');
 const TOLERANCE = 0.05;
 
 const allowed = [
-  /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|CONTRIBUTING\.md|test\/bench\/(README\.md|results\/full\.svg))$/,
+  /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|CONTRIBUTING\.md|test\/bench\/([\w-]+\.md|results\/full\.svg))$/,
   /^cli\/hubctl\.js$/,
   /^dist\/(LICENSES\.txt|cli\/main\.js|chunks\/[A-Za-z0-9._-]+-[A-Z0-9]{8}\.js)$/,
   /^gateway\/openapi\/reference\/(openapi\.json|index\.html|viewer-[0-9a-f]+\.(js|css)\.gz|LICENSES\.txt)$/,

@@ -12,8 +12,6 @@ import { startEnvironment } from '../sides/environment.ts';
 import { startHub } from '../sides/hub.ts';
 import { makeLicenses } from '../test-data.ts';
 
-const CONNECTIONS = [1, 32];
-
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -22,6 +20,8 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string', default: '10' },
     /** Rounds that measure latencies at half of the other hub's peak and from one caller. */
     'latency-rounds': { type: 'string', default: '0' },
+    /** Loads of throughput. Latencies at half of the peak need 32. */
+    connections: { type: 'string', default: '1,32' },
   },
 });
 const [other] = positionals;
@@ -29,10 +29,11 @@ if (other === undefined) throw new Error('name the directory of the other checko
 if (!existsSync(join(other, 'node_modules')) || !existsSync(join(other, 'cli/hubctl.js'))) {
   throw new Error(`${resolve(other)} is no checkout with installed packages: run npm ci in it`);
 }
+const connections = values.connections.split(',').map(Number);
 const plan: Plan = {
   ...PLANS.full,
   rounds: Number(values.rounds),
-  connections: CONNECTIONS,
+  connections,
   latencyRounds: Number(values['latency-rounds']),
 };
 await interruptible((start) => compareCheckouts(resolve(other), start));
@@ -53,6 +54,6 @@ async function compareCheckouts(directoryOfOther: string, start: Start): Promise
   for (const each of createCases(licenses).filter(({ name }) => only?.includes(name) ?? true)) {
     const calm = (): Promise<void> => untilCalm([hub, before], plan.calmWithinMs);
     const sides = await measureCase(each, [hub, before], { plan, calm, onStep: () => {} });
-    process.stdout.write(reportPair(each, CONNECTIONS, sides));
+    process.stdout.write(reportPair(each, connections, sides));
   }
 }

@@ -1,4 +1,5 @@
 // The seven benchmark cases. Each one is a stream of complete HTTP requests.
+import { InvalidArgumentError } from 'commander';
 import {
   APP,
   type LicenseData,
@@ -10,14 +11,27 @@ import {
   type TestDatabase,
 } from './test-data.ts';
 
-export type CaseName =
-  | 'status'
-  | 'activate'
-  | 'reactivate'
-  | 'callback'
-  | 'settle'
-  | 'settle_order'
-  | 'public_key';
+const CASE_NAMES = [
+  'status',
+  'activate',
+  'reactivate',
+  'callback',
+  'settle',
+  'settle_order',
+  'public_key',
+] as const;
+export type CaseName = (typeof CASE_NAMES)[number];
+
+export const CASES_HELP = `some of ${CASE_NAMES.join(', ')}; default: all`;
+
+/** Parses names with commas between them. */
+export function parseCases(text: string): CaseName[] {
+  return text.split(',').map((word) => {
+    const name = CASE_NAMES.find((each) => each === word);
+    if (name === undefined) throw new InvalidArgumentError(`There is no case ${word}: ${CASES_HELP}.`);
+    return name;
+  });
+}
 
 export type Case = {
   readonly name: CaseName;

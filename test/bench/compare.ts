@@ -1,9 +1,9 @@
 // `npm run bench`: compares the hub with a hand-written peer and with the floor of the machine.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { Command } from 'commander';
 import { bar, createProgress } from '../../cli/output/progress.ts';
-import type { CaseName } from './cases.ts';
+import { CASES_HELP, type CaseName, parseCases } from './cases.ts';
 import { interruptible } from './interruptible.ts';
 import { PLANS } from './measurement-plan.ts';
 import { resultsChart } from './report/chart.ts';
@@ -15,20 +15,26 @@ import { runBench } from './run-bench.ts';
 const RESULTS = join(import.meta.dirname, 'results');
 const README = join(import.meta.dirname, 'README.md');
 
-const { values } = parseArgs({
-  options: {
-    quick: { type: 'boolean', default: false },
-    smoke: { type: 'boolean', default: false },
-    /** Names of cases, separated by commas. */
-    only: { type: 'string' },
-    /** The directory for the results. */
-    out: { type: 'string', default: RESULTS },
-    /** A file of results: prints it, and writes its tables and chart again, without measuring. */
-    from: { type: 'string' },
-    /** A directory for the CPU profiles. */
-    profile: { type: 'string' },
-  },
-});
+type Options = {
+  readonly quick: boolean;
+  readonly smoke: boolean;
+  readonly only?: readonly CaseName[];
+  readonly out: string;
+  readonly from?: string;
+  readonly profile?: string;
+};
+
+const values = new Command('npm run bench --')
+  .description('Compares the hub with a hand-written peer and with the floor of the machine.')
+  .option('--quick', 'a run of two minutes, which writes only the results', false)
+  .option('--smoke', 'a short run that only shows that the benchmark works', false)
+  .option('--only <cases>', CASES_HELP, parseCases)
+  .option('--out <directory>', 'where to write the results', RESULTS)
+  .option('--from <file>', 'results to print and to write again, without measuring')
+  .option('--profile <directory>', 'where to write CPU profiles of hub and peer')
+  .showHelpAfterError('npm run bench -- --help lists the options and the other programs')
+  .parse()
+  .opts<Options>();
 // The cast is safe: this program writes these files.
 const results =
   values.from === undefined ? await measure() : (JSON.parse(await readFile(values.from, 'utf8')) as Results);
@@ -50,7 +56,7 @@ async function measure(): Promise<Results> {
   };
   const options = {
     plan: values.smoke ? PLANS.smoke : values.quick ? PLANS.quick : PLANS.full,
-    only: values.only?.split(',') as CaseName[] | undefined,
+    only: values.only,
     keepProfilesIn: values.profile,
     say,
     onStep: (done: number, total: number) => {

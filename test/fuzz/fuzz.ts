@@ -1,16 +1,23 @@
 // npm run fuzz: the long form, with any number of inputs.
 import { randomInt } from 'node:crypto';
-import { parseArgs } from 'node:util';
+import { Command, Option } from 'commander';
+import { parseCount } from '../../cli/parse/parse-number.ts';
 import { prepareTemplate, startPostgres } from '../support/postgres/databases.ts';
 import { type FuzzReport, fuzz } from './run-fuzz.ts';
 
-const { values } = parseArgs({
-  options: {
-    runs: { type: 'string', default: process.env['HUB_FUZZ_RUNS'] ?? '100000' },
-    seed: { type: 'string', default: process.env['HUB_FUZZ_SEED'] ?? String(randomInt(2 ** 31)) },
-  },
-});
-const [runs, seed] = [whole(values.runs, 'runs'), whole(values.seed, 'seed')];
+const { runs, seed } = new Command('npm run fuzz --')
+  .description('Sends random inputs to every RPC and route, and reports defects.')
+  .addOption(
+    new Option('--runs <number>', 'inputs').env('HUB_FUZZ_RUNS').argParser(parseCount).default(100_000),
+  )
+  .addOption(
+    new Option('--seed <number>', 'repeats the inputs of a run')
+      .env('HUB_FUZZ_SEED')
+      .argParser(parseCount)
+      .default(randomInt(1, 2 ** 31)),
+  )
+  .parse()
+  .opts<{ readonly runs: number; readonly seed: number }>();
 const stopPostgres = await startPostgres();
 try {
   await prepareTemplate();
@@ -36,11 +43,4 @@ function table({ inputs, seconds, targets, defects }: FuzzReport): string {
     ...defects,
   ];
   return `${lines.join('\n')}\n`;
-}
-
-function whole(text: string, option: string): number {
-  const number = Number(text);
-  if (!Number.isSafeInteger(number) || number < 1)
-    throw new Error(`--${option} has to be a whole number from 1`);
-  return number;
 }

@@ -1,40 +1,43 @@
 // `npm run bench -- against DIRECTORY`: compares the hubs of this checkout and another one in paired rounds.
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
-import { type CaseName, createCases } from '../cases.ts';
+import { Command } from 'commander';
+import { parseCount, parseInteger } from '../../../cli/parse/parse-number.ts';
+import { CASES_HELP, type CaseName, createCases, parseCases } from '../cases.ts';
 import { interruptible, type Start } from '../interruptible.ts';
 import { measureCase, untilCalm } from '../measure.ts';
 import { PLANS, type Plan } from '../measurement-plan.ts';
+import { parseCounts } from '../parse-lists.ts';
 import { reportPair } from '../report/pair.ts';
 import { startProgram } from '../sides/child.ts';
 import { startEnvironment } from '../sides/environment.ts';
 import { startHub } from '../sides/hub.ts';
 import { makeLicenses } from '../test-data.ts';
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    only: { type: 'string' },
-    /** Paired rounds. Detecting a difference of 5 % takes ten. */
-    rounds: { type: 'string', default: '10' },
-    /** Rounds that measure latencies at half of the other hub's peak and from one caller. */
-    'latency-rounds': { type: 'string', default: '0' },
-    /** Loads of throughput. Latencies at half of the peak need 32. */
-    connections: { type: 'string', default: '1,32' },
-  },
-});
-const [other] = positionals;
-if (other === undefined) throw new Error('name the directory of the other checkout');
+const command = new Command('npm run bench -- against')
+  .description('Compares the hubs of this checkout and another one in paired rounds.')
+  .argument('<directory>', 'the other checkout, with installed packages')
+  .option('--only <cases>', CASES_HELP, parseCases)
+  .option('--rounds <number>', 'paired rounds; a difference of 5 % takes ten', parseCount, 10)
+  .option('--latency-rounds <number>', 'rounds that measure latencies', parseInteger, 0)
+  .option('--connections <numbers>', 'loads of throughput; latencies need 32', parseCounts, [1, 32])
+  .parse();
+const values = command.opts<{
+  readonly only?: readonly CaseName[];
+  readonly rounds: number;
+  readonly latencyRounds: number;
+  readonly connections: readonly number[];
+}>();
+const [other = ''] = command.args;
 if (!existsSync(join(other, 'node_modules')) || !existsSync(join(other, 'cli/hubctl.js'))) {
   throw new Error(`${resolve(other)} is no checkout with installed packages: run npm ci in it`);
 }
-const connections = values.connections.split(',').map(Number);
+const { connections } = values;
 const plan: Plan = {
   ...PLANS.full,
-  rounds: Number(values.rounds),
+  rounds: values.rounds,
   connections,
-  latencyRounds: Number(values['latency-rounds']),
+  latencyRounds: values.latencyRounds,
 };
 await interruptible((start) => compareCheckouts(resolve(other), start));
 
@@ -50,8 +53,7 @@ async function compareCheckouts(directoryOfOther: string, start: Start): Promise
   );
   const licenses = makeLicenses(plan.licenses);
   for (const { database } of [hub, before]) await database.addLicenses(licenses);
-  const only = values.only?.split(',') as CaseName[] | undefined;
-  for (const each of createCases(licenses).filter(({ name }) => only?.includes(name) ?? true)) {
+  for (const each of createCases(licenses).filter(({ name }) => values.only?.includes(name) ?? true)) {
     const calm = (): Promise<void> => untilCalm([hub, before], plan.calmWithinMs);
     const sides = await measureCase(each, [hub, before], { plan, calm, onStep: () => {} });
     process.stdout.write(reportPair(each, connections, sides));

@@ -1,6 +1,6 @@
 // `npm run bench -- bound`: compares the hub and the bare peer with a server that only batches the statements of the
 // bare peer.
-import { parseArgs } from 'node:util';
+import { Command } from 'commander';
 import { checkAgreement } from '../agreement.ts';
 import { createCases } from '../cases.ts';
 import { interruptible, type Start } from '../interruptible.ts';
@@ -14,8 +14,12 @@ import { startHub } from '../sides/hub.ts';
 import { startBarePeer } from '../sides/peer.ts';
 import { makeLicenses } from '../test-data.ts';
 
-const { values } = parseArgs({ options: { smoke: { type: 'boolean', default: false } } });
-const PLAN = values.smoke
+const { smoke } = new Command('npm run bench -- bound')
+  .description('Compares hub and bare peer with a server that only batches the statements of the bare peer.')
+  .option('--smoke', 'a short run that only shows that the benchmark works', false)
+  .parse()
+  .opts<{ readonly smoke: boolean }>();
+const PLAN = smoke
   ? { ...PLANS.smoke, latencyRounds: 0 }
   : { ...PLANS.full, connections: [1, 32], rounds: 5, latencyRounds: 0 };
 /** The cases with a single statement and no other work. */

@@ -4,7 +4,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
+import { Command } from 'commander';
+import { parseCount } from '../../../cli/parse/parse-number.ts';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
 import { HUBCTL, spawnHub } from '../../support/hub/hub-process.ts';
 import { fillUsageLog } from '../../support/hub/usage-log.ts';
@@ -12,20 +13,20 @@ import { createDatabase, query, startFlushingPostgres } from '../../support/post
 import { interruptible, type Start } from '../interruptible.ts';
 import { postgresCpuSeconds, usageOf } from '../sides/process-cost.ts';
 
-const { values } = parseArgs({
-  options: {
-    keys: { type: 'string', default: '100000' },
-    /** Entries of the usage log. */
-    entries: { type: 'string', default: '1000000' },
-    rounds: { type: 'string', default: '3' },
-    /** A directory for CPU profiles of hub and hubctl. */
-    profile: { type: 'string' },
-  },
-});
-const keys = Number(values.keys);
-const entries = Number(values.entries);
-const profiling =
-  values.profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${values.profile}` };
+const { keys, entries, rounds, profile } = new Command('npm run bench -- bulk')
+  .description('Issues keys to a file and exports a usage log. Measures speed, CPU cost and memory.')
+  .option('--keys <number>', 'license keys', parseCount, 100_000)
+  .option('--entries <number>', 'entries of the usage log', parseCount, 1_000_000)
+  .option('--rounds <number>', 'rounds', parseCount, 3)
+  .option('--profile <directory>', 'where to write CPU profiles of hub and hubctl')
+  .parse()
+  .opts<{
+    readonly keys: number;
+    readonly entries: number;
+    readonly rounds: number;
+    readonly profile?: string;
+  }>();
+const profiling = profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profile}` };
 
 /** The interval between memory readings. */
 const LOOK_EVERY_MS = 50;
@@ -61,7 +62,7 @@ async function measure(start: Start): Promise<string> {
   }
   const issued: Found[] = [];
   const exported: Found[] = [];
-  for (let round = 0; round < Number(values.rounds); round++) {
+  for (let round = 0; round < rounds; round++) {
     const file = `${dataDir}/keys-${round}.csv`;
     const issue = ['key', 'issue', '--app', 'bulk', '--customer', 'Ada Lovelace'];
     if (keys > 0)

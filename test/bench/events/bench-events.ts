@@ -3,8 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { type Client, createClient } from '@connectrpc/connect';
+import { Command } from 'commander';
+import { parseCount } from '../../../cli/parse/parse-number.ts';
 import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { RetentionService } from '../../../gen/hub/retention/v1/retention_service_pb.ts';
@@ -20,17 +21,19 @@ import { type HubSide, startHub } from '../sides/hub.ts';
 import { postgresCpuSeconds, usageOf } from '../sides/process-cost.ts';
 import { APP, makeLicenses } from '../test-data.ts';
 
-const { values } = parseArgs({
-  options: {
-    /** Events that are delivered at full speed. */
-    events: { type: 'string', default: '20000' },
-    /** Events one after another, for the time from the change to the delivery. */
-    paced: { type: 'string', default: '1000' },
-    /** Undelivered events of the hub that is compared with one that has none. */
-    undelivered: { type: 'string', default: '1000000' },
-    rounds: { type: 'string', default: '10' },
-  },
-});
+const values = new Command('npm run bench -- events')
+  .description('Measures the delivery of events, and the cost of undelivered events for requests.')
+  .option('--events <number>', 'events that are delivered at full speed', parseCount, 20_000)
+  .option(
+    '--paced <number>',
+    'events one after another, for the time from change to delivery',
+    parseCount,
+    1_000,
+  )
+  .option('--undelivered <number>', 'undelivered events of one of two hubs', parseCount, 1_000_000)
+  .option('--rounds <number>', 'paired rounds of these hubs', parseCount, 10)
+  .parse()
+  .opts<Readonly<Record<'events' | 'paced' | 'undelivered' | 'rounds', number>>>();
 const CONNECTIONS = 32;
 /** Licenses that one call issues. */
 const ISSUE = 1_000;
@@ -91,7 +94,7 @@ async function measureSpeed(
   sinkPid: number,
   arrivals: (count: number) => Promise<Arrival[]>,
 ): Promise<string> {
-  const count = Number(values.events);
+  const count = values.events;
   const admin = createClient(LicenseAdminService, hub.transport);
   const cpu = (): number[] => [
     usageOf(hub.pid)?.cpuSeconds ?? 0,
@@ -116,7 +119,7 @@ async function measureSpeed(
 async function measureDelay(hub: HubSide, arrivals: (count: number) => Promise<Arrival[]>): Promise<string> {
   const admin = createClient(LicenseAdminService, hub.transport);
   const before = (await arrivals(0)).length;
-  const count = Number(values.paced);
+  const count = values.paced;
   for (let sent = 0; sent < count; sent++) {
     await admin.issueLicenses({ app: APP, count: 1 });
     await setTimeout(10);
@@ -156,7 +159,7 @@ async function measureBacklog({ hub, events, port, options, begin }: Backlog): P
   await addUndelivered(hub.databaseUrl, endpoint?.endpointId ?? '');
   const plan: Plan = {
     ...PLANS.full,
-    rounds: Number(values.rounds),
+    rounds: values.rounds,
     connections: [CONNECTIONS],
     latencyRounds: 0,
   };
@@ -199,7 +202,7 @@ async function addUndelivered(databaseUrl: string, endpointId: string): Promise<
      )
      insert into event_delivery (event_id, endpoint_id, state, next_attempt_at)
      select made.id, e.id, 'pending', now() from made, event_endpoint e where e.removed_at is null`,
-    [`${THIS_MONTH}-01`, Number(values.undelivered)],
+    [`${THIS_MONTH}-01`, values.undelivered],
   );
   await query(databaseUrl, 'analyze');
   if (endpointId === '') throw new Error('no endpoint was created');

@@ -4,7 +4,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
+import { Command } from 'commander';
+import { parseCount } from '../../../cli/parse/parse-number.ts';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
 import { HUBCTL, type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
 import { createDatabase, startFlushingPostgres } from '../../support/postgres/databases.ts';
@@ -16,13 +17,12 @@ const IDLE_MS = 5_000;
 
 type Memory = { readonly rss: number; readonly pss: number; readonly own: number };
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '10' },
-    /** The hubctl.js to measure, for example that of an unpacked package. */
-    program: { type: 'string', default: HUBCTL },
-  },
-});
+const { rounds, program } = new Command('npm run bench -- start')
+  .description('Measures the start of a hub, its idle memory, and the response time of hubctl.')
+  .option('--rounds <number>', 'rounds', parseCount, 10)
+  .option('--program <file>', 'the hubctl.js to measure, such as that of an unpacked package', HUBCTL)
+  .parse()
+  .opts<{ readonly rounds: number; readonly program: string }>();
 
 process.stdout.write(await interruptible(measure));
 
@@ -32,7 +32,7 @@ async function measure(start: Start): Promise<string> {
   const settings = { HUB_DATA_DIR: dataDir, DATABASE_URL: await createDatabase() };
   const startHub = (): Promise<HubProcess> =>
     start(
-      () => spawnHub(settings, undefined, values.program),
+      () => spawnHub(settings, undefined, program),
       (hub) => hub.stop().then(() => {}),
     );
   // The first start creates the schema. It also fills the compile cache, if there is one, like the first
@@ -45,7 +45,7 @@ async function measure(start: Start): Promise<string> {
   const help: number[] = [];
   const first: number[] = [];
   const command: number[] = [];
-  for (let round = 0; round < Number(values.rounds); round++) {
+  for (let round = 0; round < rounds; round++) {
     help.push(await timed(() => hubctl(dataDir, '--help')));
     const begun = performance.now();
     const hub = await startHub();
@@ -58,7 +58,7 @@ async function measure(start: Start): Promise<string> {
   }
   const each = (name: keyof Memory): number[] => memory.map((one) => one[name]);
   return `
-| what | median of ${values.rounds} | least | most | mark |
+| what | median of ${rounds} | least | most | mark |
 |---|---|---|---|---|
 ${row('hub ready, external database, ms', ready, '< 1000')}
 ${row('resident while idle (RSS), MB', each('rss'), '< 120')}
@@ -77,7 +77,7 @@ async function timed(work: () => Promise<void>): Promise<number> {
 }
 
 async function hubctl(dataDir: string, ...args: string[]): Promise<void> {
-  const child = spawn(process.execPath, [values.program, ...args], {
+  const child = spawn(process.execPath, [program, ...args], {
     env: { HUB_DATA_DIR: dataDir },
     stdio: 'ignore',
   });

@@ -1,8 +1,7 @@
-// `npm run bench -- tail`: shows what the slowest requests wait for, compared with the median ones. By default, one
-// caller sends 50 requests a second. With --no-pauses, a caller sends its next request when it has the response, and
-// --rate is ignored. --connections is the number of callers.
-import { parseArgs } from 'node:util';
-import { createCases } from '../cases.ts';
+// `npm run bench -- tail`: shows what the slowest requests wait for, compared with the median ones.
+import { Command } from 'commander';
+import { parseCount } from '../../../cli/parse/parse-number.ts';
+import { CASES_HELP, type CaseName, createCases, parseCases } from '../cases.ts';
 import { interruptible, type Start } from '../interruptible.ts';
 import { untilCalm } from '../measure.ts';
 import { PLANS, SINGLE_RATE } from '../measurement-plan.ts';
@@ -15,25 +14,30 @@ import { makeLicenses } from '../test-data.ts';
 import { describeTail } from './describe-tail.ts';
 import { observeRequests } from './observe-requests.ts';
 
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string' },
-    /** Duration of the measured load of each case and side. */
-    seconds: { type: 'string', default: '30' },
-    'no-pauses': { type: 'boolean', default: false },
-    connections: { type: 'string', default: '1' },
-    /** Requests a second of all connections. */
-    rate: { type: 'string', default: String(SINGLE_RATE) },
-  },
-});
+type Options = {
+  readonly only?: readonly CaseName[];
+  readonly seconds: number;
+  readonly pauses: boolean;
+  readonly connections: number;
+  readonly rate: number;
+};
+
+const values = new Command('npm run bench -- tail')
+  .description('Shows what the slowest requests wait for, compared with the median ones.')
+  .option('--only <cases>', CASES_HELP, parseCases)
+  .option('--seconds <number>', 'duration of the load of each case and side', parseCount, 30)
+  .option('--no-pauses', 'each caller sends its next request when it has the response, and --rate is ignored')
+  .option('--connections <number>', 'callers', parseCount, 1)
+  .option('--rate <number>', 'requests a second of all callers', parseCount, SINGLE_RATE)
+  .parse()
+  .opts<Options>();
 /** Load before each profile: V8 compiles, and PostgreSQL plans statements again after ANALYZE. */
 const WARM_UP_SECONDS = 5;
 /** Requests to prepare, if they are sent without pauses. The load ends early if there are too few. */
 const PREPARED_PER_SECOND = 3_000;
 const plan = PLANS.full;
-const rate = values['no-pauses'] ? undefined : positive('rate');
-const connections = positive('connections');
-const seconds = positive('seconds');
+const { seconds, connections } = values;
+const rate = values.pauses ? values.rate : undefined;
 
 await interruptible(async (start: Start) => {
   const { directory, redisUrl, begin } = await startEnvironment(start);
@@ -44,8 +48,7 @@ await interruptible(async (start: Start) => {
   const servers = [await begin(() => startHub(options)), await begin(() => startPeer(options))];
   const licenses = makeLicenses(plan.licenses);
   for (const { database } of servers) await database.addLicenses(licenses);
-  const only = values.only?.split(',');
-  for (const each of createCases(licenses).filter(({ name }) => only?.includes(name) ?? true)) {
+  for (const each of createCases(licenses).filter(({ name }) => values.only?.includes(name) ?? true)) {
     for (const { name, port, pid, database, inspect } of servers) {
       const prepared = Math.ceil((WARM_UP_SECONDS + seconds) * (rate ?? PREPARED_PER_SECOND));
       const next = await each.prepare(database, prepared);
@@ -61,9 +64,3 @@ await interruptible(async (start: Start) => {
     }
   }
 });
-
-function positive(name: 'seconds' | 'connections' | 'rate'): number {
-  const value = Number(values[name]);
-  if (!(value > 0)) throw new Error(`--${name} ${values[name]}: expected a number above 0`);
-  return value;
-}

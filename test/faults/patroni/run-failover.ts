@@ -1,5 +1,6 @@
 // npm run fault -- failover: repeats failovers of a PostgreSQL cluster under Patroni, and writes a table.
-import { parseArgs } from 'node:util';
+import { Argument, Command } from 'commander';
+import { parseCount } from '../../../cli/parse/parse-number.ts';
 import { type StrikeResult, strike } from '../disruptions/strike.ts';
 import { pageTimes, timesFor } from './configuration.ts';
 import { type FailoverReport, reportFailover, seconds, spread } from './failover-report.ts';
@@ -15,25 +16,18 @@ type Round = {
   readonly wrong: readonly string[];
 };
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    rounds: { type: 'string', default: '10' },
-    ttl: { type: 'string' },
-    hosts: { type: 'boolean', default: false },
-  },
-});
-const rounds = Number(values.rounds);
-if (!Number.isSafeInteger(rounds) || rounds < 1) throw new Error('--rounds has to be a whole number from 1');
-const times = values.ttl === undefined ? pageTimes() : timesFor(Number(values.ttl));
-const names = positionals.length > 0 ? positionals : PATRONI_FAULTS.map(({ name }) => name);
-const faults = names.map((name) => {
-  const fault = PATRONI_FAULTS.find((each) => each.name === name);
-  if (fault !== undefined) return fault;
-  throw new Error(
-    `no fault is called ${name}; there are ${PATRONI_FAULTS.map((each) => each.name).join(', ')}`,
-  );
-});
+type Options = { readonly rounds: number; readonly ttl?: number; readonly hosts: boolean };
+
+const command = new Command('npm run fault -- failover')
+  .description('Repeats failovers of a PostgreSQL cluster under Patroni, and writes a table.')
+  .addArgument(new Argument('[faults...]', 'default: all').choices(PATRONI_FAULTS.map(({ name }) => name)))
+  .option('--rounds <number>', 'rounds of each fault', parseCount, 10)
+  .option('--ttl <seconds>', "Patroni's ttl; default: that of the documentation", parseCount)
+  .option('--hosts', 'a URL with several hosts instead of HAProxy', false)
+  .parse();
+const { rounds, ttl, hosts } = command.opts<Options>();
+const times = ttl === undefined ? pageTimes() : timesFor(ttl);
+const faults = PATRONI_FAULTS.filter(({ name }) => command.args.length === 0 || command.args.includes(name));
 
 // The started programs end with this process.
 const limit = setTimeout(
@@ -43,7 +37,7 @@ const limit = setTimeout(
   },
   ROUND_MS * (rounds * faults.length + 1),
 );
-const stage = await openPatroni(times.ttl, values.hosts ? 'hosts' : 'haproxy');
+const stage = await openPatroni(times.ttl, hosts ? 'hosts' : 'haproxy');
 if (stage === undefined) throw new Error(`this needs Linux, and the packages ${missingPackages() ?? ''}`);
 const summary: string[] = [];
 try {

@@ -1,23 +1,23 @@
 // npm run fault: injects one or all faults, and writes a table of the effects on customers.
-import { parseArgs } from 'node:util';
+import { Argument, Command } from 'commander';
+import { parseCount } from '../../../cli/parse/parse-number.ts';
 import { type StrikeResult, strike } from '../disruptions/strike.ts';
 import { DISK_SCENE } from '../scenes/disk-scene.ts';
 import { FAILOVER_SCENE } from '../scenes/failover-scene.ts';
 import type { Fault, Scene, Stage } from '../scenes/scene.ts';
 import { SERVERS_SCENE } from '../scenes/servers-scene.ts';
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { seconds: { type: 'string', default: '30' } },
-});
-const seconds = Number(values.seconds);
-if (!(seconds > 0)) throw new Error('--seconds has to be a number above 0');
 const names = [...SERVERS_SCENE.faults, ...DISK_SCENE.faults, ...FAILOVER_SCENE.faults].map(
   ({ name }) => name,
 );
-const unknown = positionals.filter((name) => !names.includes(name));
-if (unknown.length > 0)
-  throw new Error(`no fault is called ${unknown.join(', ')}; there are ${names.join(', ')}`);
+const command = new Command('npm run fault --')
+  .description('Injects faults, and writes a table of the effects on customers.')
+  .addArgument(new Argument('[faults...]', 'default: all').choices(names))
+  .option('--seconds <number>', 'duration of the load for each fault', parseCount, 30)
+  .showHelpAfterError('npm run fault -- --help lists the options and the other programs')
+  .parse();
+const { seconds } = command.opts<{ readonly seconds: number }>();
+const { args } = command;
 
 write(
   '| fault | served | refused | cut off | callbacks answered | not answered | slowest | back after | settled after | wrong |',
@@ -28,7 +28,7 @@ await run(DISK_SCENE);
 await run(FAILOVER_SCENE);
 
 async function run<S extends Stage>({ faults, needs, open }: Scene<S>): Promise<void> {
-  const wanted = faults.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+  const wanted = faults.filter(({ name }) => args.length === 0 || args.includes(name));
   if (wanted.length === 0) return;
   const stage = await open();
   if (stage === undefined) return write(`not run, it needs ${needs}: ${wanted.map(({ name }) => name)}`);

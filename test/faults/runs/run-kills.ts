@@ -1,22 +1,18 @@
 // npm run fault -- kill: kills the hub during payments and refunds, and reports those that are lost, counted twice, or
 // did not grant or take back what they paid for.
 import { randomInt } from 'node:crypto';
-import { parseArgs } from 'node:util';
+import { Command } from 'commander';
+import { parseCount } from '../../../cli/parse/parse-number.ts';
 import { prepareTemplate, startPostgres } from '../../support/postgres/databases.ts';
 import { type KillReport, type KillRun, killWhilePaying } from './kill-run.ts';
 
-const { values } = parseArgs({
-  options: {
-    sessions: { type: 'string', default: '2000' },
-    kills: { type: 'string', default: '40' },
-    seed: { type: 'string', default: String(randomInt(2 ** 31)) },
-  },
-});
-const run = {
-  sessions: whole(values.sessions, 'sessions'),
-  kills: whole(values.kills, 'kills'),
-  seed: whole(values.seed, 'seed'),
-};
+const run = new Command('npm run fault -- kill')
+  .description('Kills the hub during payments and refunds, and reports those that are lost or counted twice.')
+  .option('--sessions <number>', 'payments', parseCount, 2_000)
+  .option('--kills <number>', 'kills', parseCount, 40)
+  .option('--seed <number>', 'repeats the random choices of a run', parseCount, randomInt(1, 2 ** 31))
+  .parse()
+  .opts<KillRun>();
 const stopPostgres = await startPostgres();
 try {
   await prepareTemplate();
@@ -59,11 +55,4 @@ function table({ sessions, kills, seed }: KillRun, report: KillReport): string {
   ];
   const lines = rows.map(([name, value]) => `${name.padEnd(36)}${value}`);
   return `${[...lines, ...report.trouble.map((each) => `WRONG: ${each}`)].join('\n')}\n`;
-}
-
-function whole(text: string, option: string): number {
-  const number = Number(text);
-  if (!Number.isSafeInteger(number) || number < 1)
-    throw new Error(`--${option} has to be a whole number from 1`);
-  return number;
 }

@@ -1,21 +1,19 @@
 // npm run fault -- pooler: restarts two hubs behind PgBouncer repeatedly under mixed load. No request may
 // fail.
-import { parseArgs } from 'node:util';
+import { Command } from 'commander';
+import { parseCount } from '../../../cli/parse/parse-number.ts';
 import { startPostgres } from '../../support/postgres/databases.ts';
 import { runBehindPooler } from './pooler-run.ts';
 
-const { values } = parseArgs({
-  options: {
-    requests: { type: 'string', default: '20000' },
-    restarts: { type: 'string', default: '50' },
-  },
-});
-const [requests, restarts] = [Number(values.requests), Number(values.restarts)];
-if (!(requests >= 1) || !(restarts >= 0))
-  throw new Error('--requests and --restarts have to be whole numbers');
+const options = new Command('npm run fault -- pooler')
+  .description('Restarts two hubs behind PgBouncer repeatedly under mixed load.')
+  .option('--requests <number>', 'requests', parseCount, 20_000)
+  .option('--restarts <number>', 'restarts', parseCount, 50)
+  .parse()
+  .opts<Readonly<Record<'requests' | 'restarts', number>>>();
 const stopPostgres = await startPostgres();
 try {
-  const { trouble, ...figures } = await runBehindPooler({ requests, restarts });
+  const { trouble, ...figures } = await runBehindPooler(options);
   for (const [name, value] of Object.entries({ ...figures, failures: trouble.length })) {
     process.stdout.write(`${name.padEnd(15)}${value}\n`);
   }

@@ -1,6 +1,7 @@
 // npm run fault -- soak: runs a mixed load for five minutes, or the given number, and reports the hub's
 // memory.
-import { parseArgs } from 'node:util';
+import { Command } from 'commander';
+import { parseCount } from '../../../cli/parse/parse-number.ts';
 import { prepareTemplate, startPostgres } from '../../support/postgres/databases.ts';
 import { soak } from './soak.ts';
 
@@ -8,9 +9,11 @@ const LATE_MS = 100;
 /** The limit of heap growth: caches grow only at first, and a leak grows continuously. */
 const GROWTH = 1.1;
 
-const { values } = parseArgs({ options: { minutes: { type: 'string', default: '5' } } });
-const minutes = Number(values.minutes);
-if (!(minutes > 0)) throw new Error('--minutes has to be a number above 0');
+const { minutes } = new Command('npm run fault -- soak')
+  .description("Runs a mixed load, and reports the hub's memory.")
+  .option('--minutes <number>', 'duration of the load', parseCount, 5)
+  .parse()
+  .opts<{ readonly minutes: number }>();
 const stopPostgres = await startPostgres();
 try {
   await prepareTemplate();

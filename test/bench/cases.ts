@@ -22,13 +22,13 @@ const CASE_NAMES = [
 ] as const;
 export type CaseName = (typeof CASE_NAMES)[number];
 
-export const CASES_HELP = `some of ${CASE_NAMES.join(', ')}; default: all`;
+export const CASES_HELP = `comma-separated list of ${CASE_NAMES.join(', ')}; default: all`;
 
-/** Parses names with commas between them. */
+/** Parses a comma-separated list. */
 export function parseCases(text: string): CaseName[] {
   return text.split(',').map((word) => {
     const name = CASE_NAMES.find((each) => each === word);
-    if (name === undefined) throw new InvalidArgumentError(`There is no case ${word}: ${CASES_HELP}.`);
+    if (name === undefined) throw new InvalidArgumentError(`There is no case ${word}. Give a ${CASES_HELP}.`);
     return name;
   });
 }

@@ -26,11 +26,15 @@ type Options = {
 
 const values = new Command('npm run bench --')
   .description('Compares the hub with a hand-written peer and with the floor of the machine.')
-  .option('--quick', 'a run of two minutes, which writes only the results', false)
+  .option(
+    '--quick',
+    'a run of less than two minutes, which leaves the tables of README.md as they are',
+    false,
+  )
   .option('--smoke', 'a short run that only shows that the benchmark works', false)
   .option('--only <cases>', CASES_HELP, parseCases)
   .option('--out <directory>', 'where to write the results', RESULTS)
-  .option('--from <file>', 'results to print and to write again, without measuring')
+  .option('--from <file>', 'results: prints them, and writes tables and chart again, without measuring')
   .option('--profile <directory>', 'where to write CPU profiles of hub and peer')
   .showHelpAfterError('npm run bench -- --help lists the options and the other programs')
   .parse()

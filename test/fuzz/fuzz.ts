@@ -8,13 +8,16 @@ import { type FuzzReport, fuzz } from './run-fuzz.ts';
 const { runs, seed } = new Command('npm run fuzz --')
   .description('Sends random inputs to every RPC and route, and reports defects.')
   .addOption(
-    new Option('--runs <number>', 'inputs').env('HUB_FUZZ_RUNS').argParser(parseCount).default(100_000),
+    new Option('--runs <number>', 'inputs to send')
+      .env('HUB_FUZZ_RUNS')
+      .argParser(parseCount)
+      .default(100_000),
   )
   .addOption(
     new Option('--seed <number>', 'repeats the inputs of a run')
       .env('HUB_FUZZ_SEED')
       .argParser(parseCount)
-      .default(randomInt(1, 2 ** 31)),
+      .default(randomInt(1, 2 ** 31), 'random'),
   )
   .parse()
   .opts<{ readonly runs: number; readonly seed: number }>();

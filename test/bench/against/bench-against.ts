@@ -2,12 +2,12 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
-import { parseCount, parseInteger } from '../../../cli/parse/parse-number.ts';
+import { parseCount } from '../../../cli/parse/parse-number.ts';
+import { parseCountOrZero, parseCounts } from '../../support/parse-options.ts';
 import { CASES_HELP, type CaseName, createCases, parseCases } from '../cases.ts';
 import { interruptible, type Start } from '../interruptible.ts';
 import { measureCase, untilCalm } from '../measure.ts';
 import { PLANS, type Plan } from '../measurement-plan.ts';
-import { parseCounts } from '../parse-lists.ts';
 import { reportPair } from '../report/pair.ts';
 import { startProgram } from '../sides/child.ts';
 import { startEnvironment } from '../sides/environment.ts';
@@ -19,8 +19,13 @@ const command = new Command('npm run bench -- against')
   .argument('<directory>', 'the other checkout, with installed packages')
   .option('--only <cases>', CASES_HELP, parseCases)
   .option('--rounds <number>', 'paired rounds; a difference of 5 % takes ten', parseCount, 10)
-  .option('--latency-rounds <number>', 'rounds that measure latencies', parseInteger, 0)
-  .option('--connections <numbers>', 'loads of throughput; latencies need 32', parseCounts, [1, 32])
+  .option('--latency-rounds <number>', 'rounds that measure latencies', parseCountOrZero, 0)
+  .option(
+    '--connections <numbers>',
+    'comma-separated numbers of connections; --latency-rounds needs 1 and 32',
+    parseCounts,
+    [1, 32],
+  )
   .parse();
 const values = command.opts<{
   readonly only?: readonly CaseName[];
@@ -33,6 +38,9 @@ if (!existsSync(join(other, 'node_modules')) || !existsSync(join(other, 'cli/hub
   throw new Error(`${resolve(other)} is no checkout with installed packages: run npm ci in it`);
 }
 const { connections } = values;
+if (values.latencyRounds > 0 && !(connections.includes(1) && connections.includes(32))) {
+  command.error('error: --latency-rounds needs --connections with 1 and 32');
+}
 const plan: Plan = {
   ...PLANS.full,
   rounds: values.rounds,

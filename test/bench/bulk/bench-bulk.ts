@@ -9,15 +9,21 @@ import { parseCount } from '../../../cli/parse/parse-number.ts';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
 import { HUBCTL, spawnHub } from '../../support/hub/hub-process.ts';
 import { fillUsageLog } from '../../support/hub/usage-log.ts';
+import { parseCountOrZero } from '../../support/parse-options.ts';
 import { createDatabase, query, startFlushingPostgres } from '../../support/postgres/databases.ts';
 import { interruptible, type Start } from '../interruptible.ts';
 import { postgresCpuSeconds, usageOf } from '../sides/process-cost.ts';
 
 const { keys, entries, rounds, profile } = new Command('npm run bench -- bulk')
   .description('Issues keys to a file and exports a usage log. Measures speed, CPU cost and memory.')
-  .option('--keys <number>', 'license keys', parseCount, 100_000)
-  .option('--entries <number>', 'entries of the usage log', parseCount, 1_000_000)
-  .option('--rounds <number>', 'rounds', parseCount, 3)
+  .option('--keys <number>', 'license keys to issue; 0: does not measure it', parseCountOrZero, 100_000)
+  .option(
+    '--entries <number>',
+    'entries of the usage log to export; 0: does not measure it',
+    parseCountOrZero,
+    1_000_000,
+  )
+  .option('--rounds <number>', 'times that each is measured', parseCount, 3)
   .option('--profile <directory>', 'where to write CPU profiles of hub and hubctl')
   .parse()
   .opts<{

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { parseCount } from '../../../cli/parse/parse-number.ts';
 import { discard } from '../../support/hub/data-dir.ts';
+import { parseCounts, parseList } from '../../support/parse-options.ts';
 import { asSuperuser, createDatabase, startEmbedded, useServer } from '../../support/postgres/databases.ts';
 import { findRedis, foundRedis } from '../../support/redis/redis.ts';
 import { interruptible } from '../interruptible.ts';
-import { parseCounts, parseList } from '../parse-lists.ts';
 import { prepare } from './prepare.ts';
 import { writeReport } from './report.ts';
 import { type PreparedDatabase, runScale } from './run-scale.ts';
@@ -27,11 +27,16 @@ const {
   write,
 } = new Command('npm run bench -- scale')
   .description('Measures hubs on databases of different sizes.')
-  .option('--licenses <numbers>', 'sizes; ten million take 36 GB of disk', parseCounts, [10_000, 1_000_000])
-  .option('--rounds <number>', 'rounds', parseCount, 3)
+  .option(
+    '--licenses <numbers>',
+    'comma-separated sizes, in ascending order; ten million take 36 GB of disk',
+    parseCounts,
+    [10_000, 1_000_000],
+  )
+  .option('--rounds <number>', 'times that each size is measured', parseCount, 3)
   .option(
     '--settings <settings>',
-    'measures again with settings of PostgreSQL: shared_buffers=6GB',
+    'measures again with these settings of PostgreSQL, separated by commas: shared_buffers=6GB',
     parseList,
     [],
   )

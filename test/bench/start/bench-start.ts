@@ -19,7 +19,7 @@ type Memory = { readonly rss: number; readonly pss: number; readonly own: number
 
 const { rounds, program } = new Command('npm run bench -- start')
   .description('Measures the start of a hub, its idle memory, and the response time of hubctl.')
-  .option('--rounds <number>', 'rounds', parseCount, 10)
+  .option('--rounds <number>', 'times that the hub is started', parseCount, 10)
   .option('--program <file>', 'the hubctl.js to measure, such as that of an unpacked package', HUBCTL)
   .parse()
   .opts<{ readonly rounds: number; readonly program: string }>();

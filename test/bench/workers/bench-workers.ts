@@ -2,6 +2,7 @@
 // and who uses the processors.
 import { readdirSync, readFileSync } from 'node:fs';
 import { createClient } from '@connectrpc/connect';
+import { Command } from 'commander';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
 import { transportTo } from '../../support/hub/hub.ts';
@@ -13,6 +14,10 @@ import { median } from '../median.ts';
 import { postgresCpuSeconds, usageOf } from '../sides/process-cost.ts';
 import { warmUp } from '../warm-up.ts';
 import { type ActiveSessions, sampleSessions } from './active-sessions.ts';
+
+new Command('npm run bench -- workers')
+  .description('Measures throughput by number of workers, and of hubs on one database.')
+  .parse();
 
 /** The configurations: several processes of one hub, or several hubs with one process each. */
 const SETUPS = [

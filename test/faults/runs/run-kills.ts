@@ -8,8 +8,8 @@ import { type KillReport, type KillRun, killWhilePaying } from './kill-run.ts';
 
 const run = new Command('npm run fault -- kill')
   .description('Kills the hub during payments and refunds, and reports those that are lost or counted twice.')
-  .option('--sessions <number>', 'payments', parseCount, 2_000)
-  .option('--kills <number>', 'kills', parseCount, 40)
+  .option('--sessions <number>', 'sessions to pay and refund', parseCount, 2_000)
+  .option('--kills <number>', 'times that the hub is killed', parseCount, 40)
   .option('--seed <number>', 'repeats the random choices of a run', parseCount, randomInt(1, 2 ** 31))
   .parse()
   .opts<KillRun>();

@@ -12,6 +12,7 @@ import { ROOT } from '../docs/markdown.ts';
 import { discard } from '../support/hub/data-dir.ts';
 import { IS_LONG } from '../support/long.ts';
 import { until } from '../support/until.ts';
+import { CASE_NAMES } from './cases.ts';
 import type { Results } from './report/results.ts';
 
 const PROGRAM = new URL('test/bench/compare.ts', ROOT).pathname;
@@ -24,15 +25,7 @@ describe('the benchmark', () => {
       const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, '--smoke', '--out', out]);
 
       const results: Results = JSON.parse(await readFile(join(out, 'smoke.json'), 'utf8'));
-      expect(results.cases.map(({ name }) => name)).to.deep.equal([
-        'status',
-        'activate',
-        'reactivate',
-        'callback',
-        'settle',
-        'settle_order',
-        'public_key',
-      ]);
+      expect(results.cases.map(({ name }) => name)).to.deep.equal(CASE_NAMES);
       for (const { name, title, sides, profiles } of results.cases) {
         expect(stdout).to.contain(title);
         for (const side of [sides.hub, sides.peer, sides.bare]) {

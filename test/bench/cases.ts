@@ -11,7 +11,7 @@ import {
   type TestDatabase,
 } from './test-data.ts';
 
-const CASE_NAMES = [
+export const CASE_NAMES = [
   'status',
   'activate',
   'reactivate',

@@ -25,15 +25,21 @@ type Options = {
 };
 
 const values = new Command('npm run bench --')
-  .description('Compares the hub with a hand-written peer and with the floor of the machine.')
+  .description(
+    'Compares the hub with a hand-written service, and with the limits of the machine. A full run takes 35 minutes, and writes test/bench/results and the tables of test/bench/README.md.',
+  )
   .option(
     '--quick',
-    'a run of less than two minutes, which leaves the tables of README.md as they are',
+    'a run of less than two minutes, which leaves the tables of test/bench/README.md as they are',
     false,
   )
   .option('--smoke', 'a short run that only shows that the benchmark works', false)
   .option('--only <cases>', CASES_HELP, parseCases)
-  .option('--out <directory>', 'where to write the results', RESULTS)
+  .option(
+    '--out <directory>',
+    'where to write the results; a run of some cases writes only elsewhere',
+    RESULTS,
+  )
   .option('--from <file>', 'results: prints them, and writes tables and chart again, without measuring')
   .option('--profile <directory>', 'where to write CPU profiles of hub and peer')
   .showHelpAfterError('npm run bench -- --help lists the options and the other programs')

@@ -15,7 +15,7 @@ import { startHub } from '../sides/hub.ts';
 import { makeLicenses } from '../test-data.ts';
 
 const command = new Command('npm run bench -- against')
-  .description('Compares the hubs of this checkout and another one in paired rounds.')
+  .description('Compares the hubs of this checkout and another one in paired rounds, five minutes a case.')
   .argument('<directory>', 'the other checkout, with installed packages')
   .option('--only <cases>', CASES_HELP, parseCases)
   .option('--rounds <number>', 'paired rounds; a difference of 5 % takes ten', parseCount, 10)

@@ -29,7 +29,7 @@ const {
   .description('Measures hubs on databases of different sizes.')
   .option(
     '--licenses <numbers>',
-    'comma-separated sizes, in ascending order; ten million take 36 GB of disk',
+    'comma-separated sizes, in ascending order; ten million take 36 GB of disk, and max_wal_size',
     parseCounts,
     [10_000, 1_000_000],
   )

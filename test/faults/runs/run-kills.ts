@@ -1,7 +1,7 @@
 // npm run fault -- kill: kills the hub during payments and refunds, and reports those that are lost, counted twice, or
 // did not grant or take back what they paid for.
 import { randomInt } from 'node:crypto';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { parseCount } from '../../../cli/parse/parse-number.ts';
 import { prepareTemplate, startPostgres } from '../../support/postgres/databases.ts';
 import { type KillReport, type KillRun, killWhilePaying } from './kill-run.ts';
@@ -10,7 +10,11 @@ const run = new Command('npm run fault -- kill')
   .description('Kills the hub during payments and refunds, and reports those that are lost or counted twice.')
   .option('--sessions <number>', 'sessions to pay and refund', parseCount, 2_000)
   .option('--kills <number>', 'times that the hub is killed', parseCount, 40)
-  .option('--seed <number>', 'repeats the random choices of a run', parseCount, randomInt(1, 2 ** 31))
+  .addOption(
+    new Option('--seed <number>', 'repeats the random choices of a run')
+      .argParser(parseCount)
+      .default(randomInt(1, 2 ** 31), 'random'),
+  )
   .parse()
   .opts<KillRun>();
 const stopPostgres = await startPostgres();

@@ -35,9 +35,6 @@ export async function runBench(
   start: Start,
 ): Promise<Results> {
   if (keepProfilesIn !== undefined) await mkdir(keepProfilesIn, { recursive: true });
-  const names = createCases([]).map(({ name }) => name);
-  const unknown = only?.find((name) => !names.includes(name));
-  if (unknown !== undefined) throw new Error(`there is no case ${unknown}, only ${names.join(', ')}`);
   const begun = performance.now();
   const busy = await howBusy();
   const { directory, redisUrl, begin } = await startEnvironment(start);

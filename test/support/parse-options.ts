@@ -3,11 +3,18 @@ import { InvalidArgumentError } from 'commander';
 import { parseCount, parseInteger } from '../../cli/parse/parse-number.ts';
 
 export function parseList(text: string): string[] {
-  return text.split(',');
+  return text.split(',').filter((word) => word !== '');
 }
 
 export function parseCounts(text: string): number[] {
   return text.split(',').map(parseCount);
+}
+
+/** Parses a number above 0, which may have a fraction. */
+export function parsePositive(text: string): number {
+  const value = Number(text);
+  if (!(value > 0 && value < Infinity)) throw new InvalidArgumentError('Give a number above 0.');
+  return value;
 }
 
 /** Parses an integer from 0. */

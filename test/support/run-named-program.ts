@@ -8,7 +8,7 @@ export async function runNamedProgram(programs: ReadonlyMap<string, () => Promis
   const named = programs.get(word);
   if (named !== undefined) process.argv.splice(2, 1);
   // The help of the default program does not list the others.
-  if (word === '--help') {
+  if (word === '--help' || word === '-h') {
     const names = [...programs.keys()].filter((name) => name !== '').join(', ');
     process.stdout.write(`The first argument may name another program, which has a --help too: ${names}\n\n`);
   }

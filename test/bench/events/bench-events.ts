@@ -9,6 +9,7 @@ import { parseCount } from '../../../cli/parse/parse-number.ts';
 import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { RetentionService } from '../../../gen/hub/retention/v1/retention_service_pb.ts';
+import { parseCountOrZero } from '../../support/parse-options.ts';
 import { query } from '../../support/postgres/databases.ts';
 import { type CaseName, createCases } from '../cases.ts';
 import { interruptible } from '../interruptible.ts';
@@ -27,10 +28,10 @@ const values = new Command('npm run bench -- events')
   .option(
     '--paced <number>',
     'events one after another, for the time from change to delivery',
-    parseCount,
+    parseCountOrZero,
     1_000,
   )
-  .option('--undelivered <number>', 'undelivered events of one of two hubs', parseCount, 1_000_000)
+  .option('--undelivered <number>', 'undelivered events of one of two hubs', parseCountOrZero, 1_000_000)
   .option('--rounds <number>', 'paired rounds of these hubs', parseCount, 10)
   .parse()
   .opts<Readonly<Record<'events' | 'paced' | 'undelivered' | 'rounds', number>>>();

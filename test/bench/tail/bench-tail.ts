@@ -1,6 +1,7 @@
 // `npm run bench -- tail`: shows what the slowest requests wait for, compared with the median ones.
 import { Command } from 'commander';
 import { parseCount } from '../../../cli/parse/parse-number.ts';
+import { parsePositive } from '../../support/parse-options.ts';
 import { CASES_HELP, type CaseName, createCases, parseCases } from '../cases.ts';
 import { interruptible, type Start } from '../interruptible.ts';
 import { untilCalm } from '../measure.ts';
@@ -25,10 +26,10 @@ type Options = {
 const values = new Command('npm run bench -- tail')
   .description('Shows what the slowest requests wait for, compared with the median ones.')
   .option('--only <cases>', CASES_HELP, parseCases)
-  .option('--seconds <number>', 'duration of the load of each case and side', parseCount, 30)
+  .option('--seconds <number>', 'duration of the load of each case and side', parsePositive, 30)
   .option('--no-pauses', 'each caller sends its next request when it has the response, and --rate is ignored')
   .option('--connections <number>', 'callers', parseCount, 1)
-  .option('--rate <number>', 'requests a second of all callers', parseCount, SINGLE_RATE)
+  .option('--rate <number>', 'requests a second of all callers', parsePositive, SINGLE_RATE)
   .parse()
   .opts<Options>();
 /** Load before each profile: V8 compiles, and PostgreSQL plans statements again after ANALYZE. */

@@ -27,7 +27,8 @@ const command = new Command('npm run fault -- failover')
   .parse();
 const { rounds, ttl, hosts } = command.opts<Options>();
 const times = ttl === undefined ? pageTimes() : timesFor(ttl);
-const faults = PATRONI_FAULTS.filter(({ name }) => command.args.length === 0 || command.args.includes(name));
+const names = command.args.length > 0 ? command.args : PATRONI_FAULTS.map(({ name }) => name);
+const faults = names.flatMap((name) => PATRONI_FAULTS.filter((fault) => fault.name === name));
 
 // The started programs end with this process.
 const limit = setTimeout(

@@ -1,6 +1,6 @@
 // npm run fault: injects one or all faults, and writes a table of the effects on customers.
 import { Argument, Command } from 'commander';
-import { parseCount } from '../../../cli/parse/parse-number.ts';
+import { parsePositive } from '../../support/parse-options.ts';
 import { type StrikeResult, strike } from '../disruptions/strike.ts';
 import { DISK_SCENE } from '../scenes/disk-scene.ts';
 import { FAILOVER_SCENE } from '../scenes/failover-scene.ts';
@@ -13,7 +13,7 @@ const names = [...SERVERS_SCENE.faults, ...DISK_SCENE.faults, ...FAILOVER_SCENE.
 const command = new Command('npm run fault --')
   .description('Injects faults, and writes a table of the effects on customers.')
   .addArgument(new Argument('[faults...]', 'default: all').choices(names))
-  .option('--seconds <number>', 'duration of the load for each fault', parseCount, 30)
+  .option('--seconds <number>', 'duration of the load for each fault', parsePositive, 30)
   .showHelpAfterError('npm run fault -- --help lists the options and the other programs')
   .parse();
 const { seconds } = command.opts<{ readonly seconds: number }>();

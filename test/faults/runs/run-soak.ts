@@ -1,7 +1,7 @@
 // npm run fault -- soak: runs a mixed load for five minutes, or the given number, and reports the hub's
 // memory.
 import { Command } from 'commander';
-import { parseCount } from '../../../cli/parse/parse-number.ts';
+import { parsePositive } from '../../support/parse-options.ts';
 import { prepareTemplate, startPostgres } from '../../support/postgres/databases.ts';
 import { soak } from './soak.ts';
 
@@ -11,7 +11,7 @@ const GROWTH = 1.1;
 
 const { minutes } = new Command('npm run fault -- soak')
   .description("Runs a mixed load, and reports the hub's memory.")
-  .option('--minutes <number>', 'duration of the load', parseCount, 5)
+  .option('--minutes <number>', 'duration of the load', parsePositive, 5)
   .parse()
   .opts<{ readonly minutes: number }>();
 const stopPostgres = await startPostgres();

@@ -1,8 +1,9 @@
 // `npm run bench`: compares the hub with a hand-written peer and with the floor of the machine.
+
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Command } from 'commander';
 import { bar, createProgress } from '../../cli/output/progress.ts';
+import { createProgram } from '../support/parse-options.ts';
 import { CASES_HELP, type CaseName, parseCases } from './cases.ts';
 import { interruptible } from './interruptible.ts';
 import { PLANS } from './measurement-plan.ts';
@@ -24,7 +25,7 @@ type Options = {
   readonly profile?: string;
 };
 
-const values = new Command('npm run bench --')
+const values = createProgram('npm run bench --')
   .description(
     'Compares the hub with a hand-written service, and with the limits of the machine. A full run takes 35 minutes, and writes test/bench/results and the tables of test/bench/README.md.',
   )

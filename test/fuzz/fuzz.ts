@@ -1,11 +1,13 @@
 // npm run fuzz: the long form, with any number of inputs.
+
 import { randomInt } from 'node:crypto';
-import { Command, Option } from 'commander';
+import { Option } from 'commander';
 import { parseCount } from '../../cli/parse/parse-number.ts';
+import { createProgram } from '../support/parse-options.ts';
 import { prepareTemplate, startPostgres } from '../support/postgres/databases.ts';
 import { type FuzzReport, fuzz } from './run-fuzz.ts';
 
-const { runs, seed } = new Command('npm run fuzz --')
+const { runs, seed } = createProgram('npm run fuzz --')
   .description('Sends random inputs to every RPC and route, and reports defects.')
   .addOption(
     new Option('--runs <number>', 'inputs to send')

@@ -1,7 +1,13 @@
-// Parses options of the benchmark, fault and fuzz programs: comma-separated lists, and numbers that may be 0.
-import { InvalidArgumentError } from 'commander';
+// Parses the command lines of the benchmark, fault and fuzz programs.
+import { Command, InvalidArgumentError } from 'commander';
 import { parseCount, parseInteger } from '../../cli/parse/parse-number.ts';
 
+/** Exits with 2 after a wrong command line: the fault and fuzz programs exit with 1 if they find a defect. */
+export function createProgram(name: string): Command {
+  return new Command(name).exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
+}
+
+/** Parses a comma-separated list. Ignores empty elements. */
 export function parseList(text: string): string[] {
   return text.split(',').filter((word) => word !== '');
 }

@@ -1,9 +1,8 @@
 // `npm run bench -- against DIRECTORY`: compares the hubs of this checkout and another one in paired rounds.
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { Command } from 'commander';
 import { parseCount } from '../../../cli/parse/parse-number.ts';
-import { parseCountOrZero, parseCounts } from '../../support/parse-options.ts';
+import { createProgram, parseCountOrZero, parseCounts } from '../../support/parse-options.ts';
 import { CASES_HELP, type CaseName, createCases, parseCases } from '../cases.ts';
 import { interruptible, type Start } from '../interruptible.ts';
 import { measureCase, untilCalm } from '../measure.ts';
@@ -14,7 +13,7 @@ import { startEnvironment } from '../sides/environment.ts';
 import { startHub } from '../sides/hub.ts';
 import { makeLicenses } from '../test-data.ts';
 
-const command = new Command('npm run bench -- against')
+const command = createProgram('npm run bench -- against')
   .description('Compares the hubs of this checkout and another one in paired rounds, five minutes a case.')
   .argument('<directory>', 'the other checkout, with installed packages')
   .option('--only <cases>', CASES_HELP, parseCases)

@@ -1,6 +1,6 @@
 // `npm run bench -- bound`: compares the hub and the bare peer with a server that only batches the statements of the
 // bare peer.
-import { Command } from 'commander';
+import { createProgram } from '../../support/parse-options.ts';
 import { checkAgreement } from '../agreement.ts';
 import { createCases } from '../cases.ts';
 import { interruptible, type Start } from '../interruptible.ts';
@@ -14,7 +14,7 @@ import { startHub } from '../sides/hub.ts';
 import { startBarePeer } from '../sides/peer.ts';
 import { makeLicenses } from '../test-data.ts';
 
-const { smoke } = new Command('npm run bench -- bound')
+const { smoke } = createProgram('npm run bench -- bound')
   .description('Compares hub and bare peer with a server that only batches the statements of the bare peer.')
   .option('--smoke', 'a short run that only shows that the benchmark works', false)
   .parse()

@@ -4,17 +4,16 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
-import { Command } from 'commander';
 import { parseCount } from '../../../cli/parse/parse-number.ts';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
 import { HUBCTL, spawnHub } from '../../support/hub/hub-process.ts';
 import { fillUsageLog } from '../../support/hub/usage-log.ts';
-import { parseCountOrZero } from '../../support/parse-options.ts';
+import { createProgram, parseCountOrZero } from '../../support/parse-options.ts';
 import { createDatabase, query, startFlushingPostgres } from '../../support/postgres/databases.ts';
 import { interruptible, type Start } from '../interruptible.ts';
 import { postgresCpuSeconds, usageOf } from '../sides/process-cost.ts';
 
-const { keys, entries, rounds, profile } = new Command('npm run bench -- bulk')
+const { keys, entries, rounds, profile } = createProgram('npm run bench -- bulk')
   .description('Issues keys to a file and exports a usage log. Measures speed, CPU cost and memory.')
   .option('--keys <number>', 'license keys to issue; 0: does not measure it', parseCountOrZero, 100_000)
   .option(

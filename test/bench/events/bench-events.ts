@@ -4,12 +4,11 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Client, createClient } from '@connectrpc/connect';
-import { Command } from 'commander';
 import { parseCount } from '../../../cli/parse/parse-number.ts';
 import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { RetentionService } from '../../../gen/hub/retention/v1/retention_service_pb.ts';
-import { parseCountOrZero } from '../../support/parse-options.ts';
+import { createProgram, parseCountOrZero } from '../../support/parse-options.ts';
 import { query } from '../../support/postgres/databases.ts';
 import { type CaseName, createCases } from '../cases.ts';
 import { interruptible } from '../interruptible.ts';
@@ -22,7 +21,7 @@ import { type HubSide, startHub } from '../sides/hub.ts';
 import { postgresCpuSeconds, usageOf } from '../sides/process-cost.ts';
 import { APP, makeLicenses } from '../test-data.ts';
 
-const values = new Command('npm run bench -- events')
+const values = createProgram('npm run bench -- events')
   .description('Measures the delivery of events, and the cost of undelivered events for requests.')
   .option('--events <number>', 'events that are delivered at full speed', parseCount, 20_000)
   .option(

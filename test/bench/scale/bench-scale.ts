@@ -2,10 +2,9 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Command } from 'commander';
 import { parseCount } from '../../../cli/parse/parse-number.ts';
 import { discard } from '../../support/hub/data-dir.ts';
-import { parseCounts, parseList } from '../../support/parse-options.ts';
+import { createProgram, parseCounts, parseList } from '../../support/parse-options.ts';
 import { asSuperuser, createDatabase, startEmbedded, useServer } from '../../support/postgres/databases.ts';
 import { findRedis, foundRedis } from '../../support/redis/redis.ts';
 import { interruptible } from '../interruptible.ts';
@@ -25,7 +24,7 @@ const {
   rounds,
   settings,
   write,
-} = new Command('npm run bench -- scale')
+} = createProgram('npm run bench -- scale')
   .description('Measures hubs on databases of different sizes.')
   .option(
     '--licenses <numbers>',

@@ -1,13 +1,14 @@
 // `npm run bench -- start`: measures the hub's start time, its idle memory and hubctl's response time, as
 // medians.
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
-import { Command } from 'commander';
 import { parseCount } from '../../../cli/parse/parse-number.ts';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
 import { HUBCTL, type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
+import { createProgram } from '../../support/parse-options.ts';
 import { createDatabase, startFlushingPostgres } from '../../support/postgres/databases.ts';
 import { interruptible, type Start } from '../interruptible.ts';
 import { median } from '../median.ts';
@@ -17,7 +18,7 @@ const IDLE_MS = 5_000;
 
 type Memory = { readonly rss: number; readonly pss: number; readonly own: number };
 
-const { rounds, program } = new Command('npm run bench -- start')
+const { rounds, program } = createProgram('npm run bench -- start')
   .description('Measures the start of a hub, its idle memory, and the response time of hubctl.')
   .option('--rounds <number>', 'times that the hub is started', parseCount, 10)
   .option('--program <file>', 'the hubctl.js to measure, such as that of an unpacked package', HUBCTL)

@@ -1,7 +1,6 @@
 // `npm run bench -- tail`: shows what the slowest requests wait for, compared with the median ones.
-import { Command } from 'commander';
 import { parseCount } from '../../../cli/parse/parse-number.ts';
-import { parsePositive } from '../../support/parse-options.ts';
+import { createProgram, parsePositive } from '../../support/parse-options.ts';
 import { CASES_HELP, type CaseName, createCases, parseCases } from '../cases.ts';
 import { interruptible, type Start } from '../interruptible.ts';
 import { untilCalm } from '../measure.ts';
@@ -23,7 +22,7 @@ type Options = {
   readonly rate: number;
 };
 
-const values = new Command('npm run bench -- tail')
+const values = createProgram('npm run bench -- tail')
   .description('Shows what the slowest requests wait for, compared with the median ones.')
   .option('--only <cases>', CASES_HELP, parseCases)
   .option('--seconds <number>', 'duration of the load of each case and side', parsePositive, 30)

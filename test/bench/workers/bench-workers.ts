@@ -1,12 +1,13 @@
 // `npm run bench -- workers`: measures throughput by number of workers and by number of hubs on one database,
 // and who uses the processors.
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { createClient } from '@connectrpc/connect';
-import { Command } from 'commander';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
 import { transportTo } from '../../support/hub/hub.ts';
 import { type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
+import { createProgram } from '../../support/parse-options.ts';
 import { createDatabase, query, startFlushingPostgres } from '../../support/postgres/databases.ts';
 import { interruptible, type Start } from '../interruptible.ts';
 import { closedLoop } from '../load/closed-loop.ts';
@@ -15,7 +16,7 @@ import { postgresCpuSeconds, usageOf } from '../sides/process-cost.ts';
 import { warmUp } from '../warm-up.ts';
 import { type ActiveSessions, sampleSessions } from './active-sessions.ts';
 
-new Command('npm run bench -- workers')
+createProgram('npm run bench -- workers')
   .description('Measures throughput by number of workers, and of hubs on one database.')
   .parse();
 

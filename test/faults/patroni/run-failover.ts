@@ -1,6 +1,8 @@
 // npm run fault -- failover: repeats failovers of a PostgreSQL cluster under Patroni, and writes a table.
-import { Argument, Command } from 'commander';
+
+import { Argument } from 'commander';
 import { parseCount } from '../../../cli/parse/parse-number.ts';
+import { createProgram } from '../../support/parse-options.ts';
 import { type StrikeResult, strike } from '../disruptions/strike.ts';
 import { pageTimes, timesFor } from './configuration.ts';
 import { type FailoverReport, reportFailover, seconds, spread } from './failover-report.ts';
@@ -18,7 +20,7 @@ type Round = {
 
 type Options = { readonly rounds: number; readonly ttl?: number; readonly hosts: boolean };
 
-const command = new Command('npm run fault -- failover')
+const command = createProgram('npm run fault -- failover')
   .description('Repeats failovers of a PostgreSQL cluster under Patroni, and writes a table.')
   .addArgument(new Argument('[faults...]', 'default: all').choices(PATRONI_FAULTS.map(({ name }) => name)))
   .option('--rounds <number>', 'rounds of each fault', parseCount, 10)

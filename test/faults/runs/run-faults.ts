@@ -1,6 +1,6 @@
 // npm run fault: injects one or all faults, and writes a table of the effects on customers.
-import { Argument, Command } from 'commander';
-import { parsePositive } from '../../support/parse-options.ts';
+import { Argument } from 'commander';
+import { createProgram, parsePositive } from '../../support/parse-options.ts';
 import { type StrikeResult, strike } from '../disruptions/strike.ts';
 import { DISK_SCENE } from '../scenes/disk-scene.ts';
 import { FAILOVER_SCENE } from '../scenes/failover-scene.ts';
@@ -10,7 +10,7 @@ import { SERVERS_SCENE } from '../scenes/servers-scene.ts';
 const names = [...SERVERS_SCENE.faults, ...DISK_SCENE.faults, ...FAILOVER_SCENE.faults].map(
   ({ name }) => name,
 );
-const command = new Command('npm run fault --')
+const command = createProgram('npm run fault --')
   .description('Injects faults, and writes a table of the effects on customers.')
   .addArgument(new Argument('[faults...]', 'default: all').choices(names))
   .option('--seconds <number>', 'duration of the load for each fault', parsePositive, 30)

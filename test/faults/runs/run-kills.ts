@@ -1,12 +1,14 @@
 // npm run fault -- kill: kills the hub during payments and refunds, and reports those that are lost, counted twice, or
 // did not grant or take back what they paid for.
+
 import { randomInt } from 'node:crypto';
-import { Command, Option } from 'commander';
+import { Option } from 'commander';
 import { parseCount } from '../../../cli/parse/parse-number.ts';
+import { createProgram } from '../../support/parse-options.ts';
 import { prepareTemplate, startPostgres } from '../../support/postgres/databases.ts';
 import { type KillReport, type KillRun, killWhilePaying } from './kill-run.ts';
 
-const run = new Command('npm run fault -- kill')
+const run = createProgram('npm run fault -- kill')
   .description('Kills the hub during payments and refunds, and reports those that are lost or counted twice.')
   .option('--sessions <number>', 'sessions to pay and refund', parseCount, 2_000)
   .option('--kills <number>', 'times that the hub is killed', parseCount, 40)

@@ -1,12 +1,11 @@
 // npm run fault -- pooler: restarts two hubs behind PgBouncer repeatedly under mixed load. No request may
 // fail.
-import { Command } from 'commander';
 import { parseCount } from '../../../cli/parse/parse-number.ts';
-import { parseCountOrZero } from '../../support/parse-options.ts';
+import { createProgram, parseCountOrZero } from '../../support/parse-options.ts';
 import { startPostgres } from '../../support/postgres/databases.ts';
 import { runBehindPooler } from './pooler-run.ts';
 
-const options = new Command('npm run fault -- pooler')
+const options = createProgram('npm run fault -- pooler')
   .description('Restarts two hubs behind PgBouncer repeatedly under mixed load.')
   .option('--requests <number>', 'requests to send', parseCount, 20_000)
   .option('--restarts <number>', 'times that a hub is restarted', parseCountOrZero, 50)

@@ -1,7 +1,6 @@
 // npm run fault -- soak: runs a mixed load for five minutes, or the given number, and reports the hub's
 // memory.
-import { Command } from 'commander';
-import { parsePositive } from '../../support/parse-options.ts';
+import { createProgram, parsePositive } from '../../support/parse-options.ts';
 import { prepareTemplate, startPostgres } from '../../support/postgres/databases.ts';
 import { soak } from './soak.ts';
 
@@ -9,7 +8,7 @@ const LATE_MS = 100;
 /** The limit of heap growth: caches grow only at first, and a leak grows continuously. */
 const GROWTH = 1.1;
 
-const { minutes } = new Command('npm run fault -- soak')
+const { minutes } = createProgram('npm run fault -- soak')
   .description("Runs a mixed load, and reports the hub's memory.")
   .option('--minutes <number>', 'duration of the load', parsePositive, 5)
   .parse()

@@ -1,4 +1,5 @@
 // Identifiers (TypeID): a prefix for the kind, and a UUIDv7 in 26 lower-case Crockford base32 characters.
+import { randomFillSync } from 'node:crypto';
 import { fromString, fromUUID, toUUID } from 'typeid-js';
 import { v7 } from 'uuid';
 
@@ -27,9 +28,29 @@ export type IdPrefix =
   | 'mal'
   | 'aud';
 
-/** A fresh, time-ordered UUIDv7. */
+const RANDOM_BYTES = 16;
+/** The random bytes of many ids, because a call of the generator takes ten times as long as the rest of an id. */
+const pool = new Uint8Array(256 * RANDOM_BYTES);
+let used = pool.length;
+/** Time and sequence number of the last id. */
+const last = { msecs: 0, seq: 0 };
+
+/** A new UUIDv7. Within a process, each is greater than those before (RFC 9562, section 6.2, method 1). */
 export function newUuid(): Uuid {
-  return v7() as Uuid;
+  if (used === pool.length) {
+    randomFillSync(pool);
+    used = 0;
+  }
+  const random = pool.subarray(used, used + RANDOM_BYTES);
+  used += RANDOM_BYTES;
+  const now = Date.now();
+  if (now > last.msecs) {
+    last.msecs = now;
+    last.seq = new DataView(pool.buffer, random.byteOffset).getUint32(0) >>> 1; // room to count
+  } else {
+    last.seq += 1;
+  }
+  return v7({ ...last, random }) as Uuid;
 }
 
 /** For example `lic_01k…` from `lic` and a UUID. */

@@ -29,24 +29,24 @@ export type IdPrefix =
   | 'aud';
 
 const RANDOM_BYTES = 16;
-/** The random bytes of many ids, because a call of the generator takes ten times as long as the rest of an id. */
-const pool = new Uint8Array(256 * RANDOM_BYTES);
-let used = pool.length;
+/** For many ids: asking the generator for each id takes longer than the rest of the id. */
+const randomBytes = Buffer.alloc(256 * RANDOM_BYTES);
+let used = randomBytes.length;
 /** Time and sequence number of the last id. */
 const last = { msecs: 0, seq: 0 };
 
 /** A new UUIDv7. Within a process, each is greater than those before (RFC 9562, section 6.2, method 1). */
 export function newUuid(): Uuid {
-  if (used === pool.length) {
-    randomFillSync(pool);
+  if (used === randomBytes.length) {
+    randomFillSync(randomBytes);
     used = 0;
   }
-  const random = pool.subarray(used, used + RANDOM_BYTES);
+  const random = randomBytes.subarray(used, used + RANDOM_BYTES);
   used += RANDOM_BYTES;
   const now = Date.now();
   if (now > last.msecs) {
     last.msecs = now;
-    last.seq = new DataView(pool.buffer, random.byteOffset).getUint32(0) >>> 1; // room to count
+    last.seq = random.readUInt32BE() >>> 1; // half of the range, so that there is room to count
   } else {
     last.seq += 1;
   }

@@ -1,5 +1,5 @@
 // The drivers of all gateways, and the claims that they read from callbacks.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { HubError } from '../../errors.ts';
 import { type CallbackClaim, CallbackMalformed, type PaymentDriver } from './driver.ts';
 import { gatewayOne } from './gateway-one/driver.ts';
@@ -103,6 +103,6 @@ export function keptFields(
 /** The digest covers the JSON array of the pairs sorted by name, so that equal fields have equal digests. */
 function summarize(fields: readonly (readonly [name: string, value: string])[]): string {
   const json = JSON.stringify(fields.toSorted(([one], [other]) => (one < other ? -1 : 1)));
-  const digest = createHash('sha256').update(json).digest('hex');
+  const digest = hash('sha256', json);
   return `${fields.length}, ${Buffer.byteLength(json)} bytes, SHA-256 ${digest}`;
 }

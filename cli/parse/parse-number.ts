@@ -5,9 +5,10 @@ const INT32_MAX = 2_147_483_647;
 
 /** Parses an integer that fits 32 bits. */
 export function parseInteger(text: string): number {
+  if (!/^-?\d+$/.test(text)) throw new InvalidArgumentError('Give a whole number.');
   const value = Number(text);
-  if (!/^-?\d+$/.test(text) || Math.abs(value) > INT32_MAX)
-    throw new InvalidArgumentError('Give a whole number.');
+  if (value > INT32_MAX) throw new InvalidArgumentError(`Give a whole number up to ${INT32_MAX}.`);
+  if (value < -INT32_MAX) throw new InvalidArgumentError(`Give a whole number from -${INT32_MAX}.`);
   return value;
 }
 

@@ -1,9 +1,8 @@
 // npm run fuzz: the long form, with any number of inputs.
 
-import { randomInt } from 'node:crypto';
 import { Option } from 'commander';
 import { parseCount } from '../../cli/parse/parse-number.ts';
-import { createProgram } from '../support/parse-options.ts';
+import { createProgram, seedOption } from '../support/parse-options.ts';
 import { prepareTemplate, startPostgres } from '../support/postgres/databases.ts';
 import { type FuzzReport, fuzz } from './run-fuzz.ts';
 
@@ -15,12 +14,7 @@ const { runs, seed } = createProgram('npm run fuzz --')
       .argParser(parseCount)
       .default(100_000),
   )
-  .addOption(
-    new Option('--seed <number>', 'repeats the inputs of a run')
-      .env('HUB_FUZZ_SEED')
-      .argParser(parseCount)
-      .default(randomInt(1, 2 ** 31), 'random'),
-  )
+  .addOption(seedOption('repeats the inputs of a run').env('HUB_FUZZ_SEED'))
   .parse()
   .opts<{ readonly runs: number; readonly seed: number }>();
 const stopPostgres = await startPostgres();

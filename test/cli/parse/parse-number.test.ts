@@ -17,9 +17,13 @@ describe('quantities on the command line', () => {
   });
 
   it('refuses numbers that are not whole or out of range', () => {
-    for (const text of ['', ' 3', '3.5', '1e3', 'x', '99999999999']) {
-      expect(() => parseInteger(text), text).to.throw('whole number');
+    for (const text of ['', ' 3', '3.5', '1e3', 'x']) {
+      expect(() => parseInteger(text), text).to.throw('Give a whole number.');
     }
+    for (const parse of [parseInteger, parseCount, parseSeats]) {
+      expect(() => parse('99999999999')).to.throw('Give a whole number up to 2147483647.');
+    }
+    expect(() => parseInteger('-2147483648')).to.throw('Give a whole number from -2147483647.');
     expect(() => parseCount('0')).to.throw('from 1');
   });
 

@@ -1,8 +1,7 @@
 // npm run fault -- failover: repeats failovers of a PostgreSQL cluster under Patroni, and writes a table.
 
-import { Argument } from 'commander';
 import { parseCount } from '../../../cli/parse/parse-number.ts';
-import { createProgram } from '../../support/parse-options.ts';
+import { createProgram, faultsArgument } from '../../support/parse-options.ts';
 import { type StrikeResult, strike } from '../disruptions/strike.ts';
 import { pageTimes, timesFor } from './configuration.ts';
 import { type FailoverReport, reportFailover, seconds, spread } from './failover-report.ts';
@@ -22,7 +21,7 @@ type Options = { readonly rounds: number; readonly ttl?: number; readonly hosts:
 
 const command = createProgram('npm run fault -- failover')
   .description('Repeats failovers of a PostgreSQL cluster under Patroni, and writes a table.')
-  .addArgument(new Argument('[faults...]', 'default: all').choices(PATRONI_FAULTS.map(({ name }) => name)))
+  .addArgument(faultsArgument(PATRONI_FAULTS))
   .option('--rounds <number>', 'rounds of each fault', parseCount, 10)
   .option('--ttl <seconds>', "Patroni's ttl; default: that of the documentation", parseCount)
   .option('--hosts', 'a URL with several hosts instead of HAProxy', false)

@@ -1,18 +1,15 @@
 // npm run fault: injects one or all faults, and writes a table of the effects on customers.
-import { Argument } from 'commander';
-import { createProgram, parsePositive } from '../../support/parse-options.ts';
+import { createProgram, faultsArgument, parsePositive } from '../../support/parse-options.ts';
 import { type StrikeResult, strike } from '../disruptions/strike.ts';
 import { DISK_SCENE } from '../scenes/disk-scene.ts';
 import { FAILOVER_SCENE } from '../scenes/failover-scene.ts';
 import type { Fault, Scene, Stage } from '../scenes/scene.ts';
 import { SERVERS_SCENE } from '../scenes/servers-scene.ts';
 
-const names = [...SERVERS_SCENE.faults, ...DISK_SCENE.faults, ...FAILOVER_SCENE.faults].map(
-  ({ name }) => name,
-);
+const faults = [...SERVERS_SCENE.faults, ...DISK_SCENE.faults, ...FAILOVER_SCENE.faults];
 const command = createProgram('npm run fault --')
   .description('Injects faults, and writes a table of the effects on customers.')
-  .addArgument(new Argument('[faults...]', 'default: all').choices(names))
+  .addArgument(faultsArgument(faults))
   .option('--seconds <number>', 'duration of the load for each fault', parsePositive, 30)
   .showHelpAfterError('npm run fault -- --help lists the options and the other programs')
   .parse();

@@ -1,10 +1,8 @@
 // npm run fault -- kill: kills the hub during payments and refunds, and reports those that are lost, counted twice, or
 // did not grant or take back what they paid for.
 
-import { randomInt } from 'node:crypto';
-import { Option } from 'commander';
 import { parseCount } from '../../../cli/parse/parse-number.ts';
-import { createProgram } from '../../support/parse-options.ts';
+import { createProgram, seedOption } from '../../support/parse-options.ts';
 import { prepareTemplate, startPostgres } from '../../support/postgres/databases.ts';
 import { type KillReport, type KillRun, killWhilePaying } from './kill-run.ts';
 
@@ -12,11 +10,7 @@ const run = createProgram('npm run fault -- kill')
   .description('Kills the hub during payments and refunds, and reports those that are lost or counted twice.')
   .option('--sessions <number>', 'sessions to pay and refund', parseCount, 2_000)
   .option('--kills <number>', 'times that the hub is killed', parseCount, 40)
-  .addOption(
-    new Option('--seed <number>', 'repeats the random choices of a run')
-      .argParser(parseCount)
-      .default(randomInt(1, 2 ** 31), 'random'),
-  )
+  .addOption(seedOption('repeats the random choices of a run'))
   .parse()
   .opts<KillRun>();
 const stopPostgres = await startPostgres();

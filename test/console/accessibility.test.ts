@@ -218,6 +218,21 @@ describe('the accessibility of the console', () => {
     await close();
   });
 
+  it('moves the focus to the heading of a new page as soon as it is there', async () => {
+    const { page, signIn, close } = await open();
+    await signIn(fixture.payments.hub.token);
+    const hasFocus = await page.evaluate<boolean>(`new Promise((resolve) => {
+      const look = () => {
+        const heading = document.querySelector('h1');
+        if (heading?.textContent === 'Customers') resolve(document.activeElement === heading);
+      };
+      new MutationObserver(look).observe(document.body, { childList: true, characterData: true, subtree: true });
+      location.hash = '#/customers';
+    })`);
+    expect(hasFocus).to.equal(true);
+    await close();
+  });
+
   it('lets the keyboard alone fill in a form, and returns to its button', async () => {
     const { page, signIn, goTo, close } = await open();
     await signIn(fixture.payments.hub.token);

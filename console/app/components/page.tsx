@@ -1,6 +1,6 @@
 // The frame of a view: its heading, which receives the focus on navigation, its actions, and what it shows.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { type Live, PageRefresh } from '../poll-hub.ts';
 import { Loaded } from './loaded.tsx';
 
@@ -16,7 +16,8 @@ let isFirst = true;
 
 export function Page({ title, beside, actions, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
+  // Before the next key press: after the next paint, the reader may already be at another element.
+  useLayoutEffect(() => {
     document.title = `${title} · Hub console`;
     // Not on the first page, where the browser already starts at the top.
     if (!isFirst) heading.current?.focus({ preventScroll: true });

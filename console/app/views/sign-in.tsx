@@ -1,6 +1,6 @@
 // The sign-in form. The token field has no name, so that a native form submission cannot send it.
 import { Code, ConnectError } from '@connectrpc/connect';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Brand } from '../components/brand.tsx';
 import { Trouble } from '../components/loaded.tsx';
 import { explain } from '../explain-error.ts';
@@ -14,7 +14,7 @@ export function SignInView() {
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState('');
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = 'Sign in · Hub console';
     field.current?.focus();
   }, []);

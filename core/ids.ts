@@ -28,29 +28,32 @@ export type IdPrefix =
   | 'mal'
   | 'aud';
 
-const RANDOM_BYTES = 16;
-/** For many ids: asking the generator for each id takes longer than the rest of the id. */
-const randomBytes = Buffer.alloc(256 * RANDOM_BYTES);
-let used = randomBytes.length;
-/** Time and sequence number of the last id. */
-const last = { msecs: 0, seq: 0 };
+const BYTES_PER_ID = 16;
+/** The random bytes of 256 ids. A call of the generator for each id takes longer than the other work for the id. */
+const randomPool = Buffer.alloc(256 * BYTES_PER_ID);
+let poolOffset = randomPool.length;
+/** The time and the counter of the last id. */
+const lastId = { msecs: 0, seq: 0 };
 
-/** A new UUIDv7. Within a process, each is greater than those before (RFC 9562, section 6.2, method 1). */
+/**
+ * A new UUIDv7. Within a process, each is greater than those before (RFC 9562, section 6.2, method 1), up to 2^31
+ * ids for each time of the clock.
+ */
 export function newUuid(): Uuid {
-  if (used === randomBytes.length) {
-    randomFillSync(randomBytes);
-    used = 0;
+  if (poolOffset === randomPool.length) {
+    randomFillSync(randomPool);
+    poolOffset = 0;
   }
-  const random = randomBytes.subarray(used, used + RANDOM_BYTES);
-  used += RANDOM_BYTES;
+  const random = randomPool.subarray(poolOffset, poolOffset + BYTES_PER_ID);
+  poolOffset += BYTES_PER_ID;
   const now = Date.now();
-  if (now > last.msecs) {
-    last.msecs = now;
-    last.seq = random.readUInt32BE() >>> 1; // half of the range, so that there is room to count
+  if (now > lastId.msecs) {
+    lastId.msecs = now;
+    lastId.seq = random.readUInt32BE() >>> 1; // in the lower half of the range, so that it does not overflow
   } else {
-    last.seq += 1;
+    lastId.seq += 1;
   }
-  return v7({ ...last, random }) as Uuid;
+  return v7({ ...lastId, random }) as Uuid;
 }
 
 /** For example `lic_01k…` from `lic` and a UUID. */

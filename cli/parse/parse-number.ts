@@ -3,19 +3,21 @@ import { InvalidArgumentError } from 'commander';
 
 const INT32_MAX = 2_147_483_647;
 
-/** Parses an integer that fits 32 bits. */
+/** Parses an integer from -2147483647 to 2147483647. */
 export function parseInteger(text: string): number {
-  if (!/^-?\d+$/.test(text)) throw new InvalidArgumentError('Give a whole number.');
-  const value = Number(text);
-  if (value > INT32_MAX) throw new InvalidArgumentError(`Give a whole number up to ${INT32_MAX}.`);
-  if (value < -INT32_MAX) throw new InvalidArgumentError(`Give a whole number from -${INT32_MAX}.`);
-  return value;
+  return parseFrom(-INT32_MAX, text);
 }
 
-/** Parses an integer from 1. */
+/** Parses an integer from 1 to 2147483647. */
 export function parseCount(text: string): number {
-  const value = parseInteger(text);
-  if (value < 1) throw new InvalidArgumentError('Give a whole number from 1.');
+  return parseFrom(1, text);
+}
+
+function parseFrom(min: number, text: string): number {
+  if (!/^-?\d+$/.test(text)) throw new InvalidArgumentError('Give a whole number.');
+  const value = Number(text);
+  if (value < min) throw new InvalidArgumentError(`Give a whole number from ${min}.`);
+  if (value > INT32_MAX) throw new InvalidArgumentError(`Give a whole number up to ${INT32_MAX}.`);
   return value;
 }
 

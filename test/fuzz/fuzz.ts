@@ -1,4 +1,4 @@
-// npm run fuzz: the long form, with any number of inputs.
+// npm run fuzz: sends random inputs to every RPC and route, and reports defects. fuzz.test.ts is the short form.
 
 import { Option } from 'commander';
 import { parseCount } from '../../cli/parse/parse-number.ts';

@@ -16,7 +16,7 @@ export function addSuspendVerb(license: Command, commandContext: CommandContext)
   const suspend = addVerb(license, 'suspend', {
     summary: 'suspend licenses until they are resumed',
     description:
-      'Suspends a license: activation and status checks refuse it until `hubctl license resume`. Its seats stay. Asks for confirmation; without a terminal it requires --yes.',
+      'Suspends a license: activation and soft checks refuse it until `hubctl license resume`. Its seats stay. Asks for confirmation; without a terminal it requires --yes.',
     notes: [
       'Without a license, the filter chooses the licenses. The command goes on after one that cannot be suspended.',
     ],
@@ -92,7 +92,7 @@ export function addRevokeVerb(license: Command, commandContext: CommandContext):
   addVerb(license, 'revoke', {
     summary: 'revoke a license',
     description:
-      'Revokes a license: activation and status checks refuse it from now on. Its seats stay listed. Asks for confirmation; without a terminal it requires --yes.',
+      'Revokes a license: activation and soft checks refuse it from now on. Its seats stay listed. Asks for confirmation; without a terminal it requires --yes.',
     examples: [`hubctl license revoke ${EXAMPLE_ID} --reason "refunded, order 1183" --yes`],
     prints: { document: LICENSE },
   })

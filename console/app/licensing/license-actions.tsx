@@ -39,7 +39,7 @@ function Suspend({ license }: LicenseProps) {
   return (
     <Confirm action="Suspend" question="Suspend this license?" asksReason dangerous run={suspend}>
       <p>
-        Activation and status checks fail on all machines until you resume the license. {offlineText(license)}
+        Activation and soft checks fail on all machines until you resume the license. {offlineText(license)}
       </p>
       <p>Machines keep their seats. Resuming undoes it.</p>
     </Confirm>
@@ -73,7 +73,7 @@ function Revoke({ license }: LicenseProps) {
   return (
     <Confirm action="Revoke" question="Revoke this license?" word={keyHint} asksReason dangerous run={revoke}>
       <p>
-        {license.customer ? `${license.customer} is` : 'Its customer is'} refused activation and status checks
+        {license.customer ? `${license.customer} is` : 'Its customer is'} refused activation and soft checks
         from now on, on all machines. {offlineText(license)} It can be reinstated.
       </p>
     </Confirm>

@@ -73,7 +73,7 @@ export async function measureScale(
   for (const candidate of candidates) {
     const rates = await warm(candidate);
     say(
-      `warmed up, ${candidate.population.licenses}: ${rates.map(Math.round).join(', ')} status checks a second`,
+      `warmed up, ${candidate.population.licenses}: ${rates.map(Math.round).join(', ')} soft checks a second`,
     );
   }
   for (let turn = firstTurn; turn <= firstTurn + rounds; turn++) {

@@ -113,7 +113,7 @@ async function measure({ name, hubs: count, workers }: (typeof SETUPS)[number], 
   for (const hub of hubs) await hub.stop();
 }
 
-/** A status check, activations of machines that have their seat, and activations that take new seats. */
+/** A soft check, activations of machines that have their seat, and activations that take new seats. */
 async function prepare(transport: ReturnType<typeof transportTo>): Promise<Load[]> {
   const admin = createClient(LicenseAdminService, transport);
   await admin.createApp({ slug: 'bench' });

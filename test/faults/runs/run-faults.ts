@@ -6,10 +6,10 @@ import { FAILOVER_SCENE } from '../scenes/failover-scene.ts';
 import type { Fault, Scene, Stage } from '../scenes/scene.ts';
 import { SERVERS_SCENE } from '../scenes/servers-scene.ts';
 
-const faults = [...SERVERS_SCENE.faults, ...DISK_SCENE.faults, ...FAILOVER_SCENE.faults];
+const allFaults = [...SERVERS_SCENE.faults, ...DISK_SCENE.faults, ...FAILOVER_SCENE.faults];
 const command = createProgram('npm run fault --')
   .description('Injects faults, and writes a table of the effects on customers.')
-  .addArgument(faultsArgument(faults))
+  .addArgument(faultsArgument(allFaults))
   .option('--seconds <number>', 'duration of the load for each fault', parsePositive, 30)
   .showHelpAfterError('npm run fault -- --help lists the options and the other programs')
   .parse();

@@ -1,5 +1,5 @@
-// npm run fault -- kill: kills the hub during payments and refunds, and reports those that are lost, counted twice, or
-// did not grant or take back what they paid for.
+// npm run fault -- kill: kills the hub during payments and refunds. Reports those that are lost or counted twice, payments
+// that did not grant a license, and refunds that did not take it back.
 
 import { parseCount } from '../../../cli/parse/parse-number.ts';
 import { createProgram, seedOption } from '../../support/parse-options.ts';

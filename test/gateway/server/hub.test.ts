@@ -39,7 +39,7 @@ describe('the REST surface of a hub', () => {
   };
   const refused = ([status, { code }]: [number, Members]): [number, unknown] => [status, code];
 
-  it('serves a machine from activation over status checks to release', async () => {
+  it('serves a machine from activation over soft checks to release', async () => {
     const { licenseKey, licenseId } = await issue({ limits: { projects: 10n } });
     const seat = { licenseKey, machineFingerprint: 'machine-1' };
 

@@ -110,7 +110,7 @@ export const Role = {
   MONITOR: 5,
 
   /**
-   * The gateway in a process of its own: passes on activations, status checks and callbacks.
+   * The gateway in a process of its own: passes on activations, soft checks and callbacks.
    *
    * @generated from enum value: ROLE_GATEWAY = 6;
    */

@@ -1929,7 +1929,7 @@ export const LicenseAdminService: GenService<{
     output: typeof ListLicensesResponseSchema;
   },
   /**
-   * Revokes a license. Activation and status checks then fail with license_revoked. Its seats stay listed.
+   * Revokes a license. Activation and soft checks then fail with license_revoked. Its seats stay listed.
    * Revoking a revoked license changes nothing.
    *
    * Errors: license_unknown (not found).
@@ -1954,7 +1954,7 @@ export const LicenseAdminService: GenService<{
     output: typeof ReinstateLicenseResponseSchema;
   },
   /**
-   * Changes the terms that the mask or the request names. Machines get them at their next activation, or when a status check
+   * Changes the terms that the mask or the request names. Machines get them at their next activation, or when a soft check
    * reports a new terms version. Fewer seats than are taken is allowed: no machine loses its seat, and none
    * gets a new one until there is room.
    *
@@ -1985,7 +1985,7 @@ export const LicenseAdminService: GenService<{
     output: typeof RenewLicenseResponseSchema;
   },
   /**
-   * Suspends a license until it is resumed. Activation and status checks fail with license_suspended. Its seats
+   * Suspends a license until it is resumed. Activation and soft checks fail with license_suspended. Its seats
    * stay. Suspending a suspended license changes nothing.
    *
    * Errors: license_unknown (not found), license_revoked (failed precondition).

@@ -556,7 +556,7 @@ export const LicenseState = {
   UNSPECIFIED: 0,
 
   /**
-   * Valid for activation and status checks.
+   * Valid for activation and soft checks.
    *
    * @generated from enum value: LICENSE_STATE_ACTIVE = 1;
    */

@@ -29,15 +29,15 @@ export type IdPrefix =
   | 'aud';
 
 const BYTES_PER_ID = 16;
-/** The random bytes of 256 ids. A call of the generator for each id takes longer than the other work for the id. */
+/** Random bytes for 256 ids. To ask the generator for each id takes longer than all other work for the id. */
 const randomPool = Buffer.alloc(256 * BYTES_PER_ID);
 let poolOffset = randomPool.length;
 /** The time and the counter of the last id. */
 const lastId = { msecs: 0, seq: 0 };
 
 /**
- * A new UUIDv7. Within a process, each is greater than those before (RFC 9562, section 6.2, method 1), up to 2^31
- * ids for each time of the clock.
+ * A new UUIDv7. Within a process, each is greater than those before (RFC 9562, section 6.2, method 1), up to
+ * 2^31 ids for each time of the clock.
  */
 export function newUuid(): Uuid {
   if (poolOffset === randomPool.length) {

@@ -35,10 +35,9 @@ let poolOffset = randomPool.length;
 /** The time and the counter of the last id. */
 const lastId = { msecs: 0, seq: 0 };
 
-/**
- * A new UUIDv7. Within a process, each is greater than those before (RFC 9562, section 6.2, method 1), up to
- * 2^31 ids for each time of the clock.
- */
+const MAX_SEQ = 0xffff_ffff;
+
+/** A new UUIDv7. Within a process, each is greater than those before (RFC 9562, section 6.2, method 1). */
 export function newUuid(): Uuid {
   if (poolOffset === randomPool.length) {
     randomFillSync(randomPool);
@@ -47,9 +46,9 @@ export function newUuid(): Uuid {
   const random = randomPool.subarray(poolOffset, poolOffset + BYTES_PER_ID);
   poolOffset += BYTES_PER_ID;
   const now = Date.now();
-  if (now > lastId.msecs) {
-    lastId.msecs = now;
-    lastId.seq = random.readUInt32BE() >>> 1; // in the lower half of the range, so that it does not overflow
+  if (now > lastId.msecs || lastId.seq === MAX_SEQ) {
+    lastId.msecs = Math.max(now, lastId.msecs + 1);
+    lastId.seq = random.readUInt32BE() >>> 1; // in the lower half, so that there is room to count
   } else {
     lastId.seq += 1;
   }

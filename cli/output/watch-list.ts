@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { Option } from 'commander';
 import type { CommandContext } from '../command-context.ts';
 import { retryWhileDown } from '../connect/retry-while-down.ts';
-import { parseCount } from '../parse/parse-number.ts';
+import { parseInterval } from '../parse/parse-number.ts';
 import { printable, printableJson } from './printable.ts';
 import { createScreen } from './screen.ts';
 import { type Column, createTable } from './table.ts';
@@ -31,7 +31,7 @@ export function addWatch(command: Command): Command {
     .option('--watch', 'refresh until Ctrl-C, and show changes')
     .addOption(
       new Option('--interval <seconds>', 'with --watch: seconds between refreshes')
-        .argParser(parseCount)
+        .argParser(parseInterval)
         .default(2),
     );
 }

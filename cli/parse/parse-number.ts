@@ -13,11 +13,21 @@ export function parseCount(text: string): number {
   return parseFrom(1, text);
 }
 
-function parseFrom(min: number, text: string): number {
+/** Parses an integer from 0 to 2147483647. */
+export function parseCountOrZero(text: string): number {
+  return parseFrom(0, text);
+}
+
+/** Parses the seconds of an interval, from 1 to those of a day. */
+export function parseInterval(text: string): number {
+  return parseFrom(1, text, 86_400);
+}
+
+function parseFrom(min: number, text: string, max = INT32_MAX): number {
   if (!/^-?\d+$/.test(text)) throw new InvalidArgumentError('Give a whole number.');
   const value = Number(text);
   if (value < min) throw new InvalidArgumentError(`Give a whole number from ${min}.`);
-  if (value > INT32_MAX) throw new InvalidArgumentError(`Give a whole number up to ${INT32_MAX}.`);
+  if (value > max) throw new InvalidArgumentError(`Give a whole number up to ${max}.`);
   return value;
 }
 

@@ -221,13 +221,14 @@ describe('the accessibility of the console', () => {
   it('moves the focus to the heading of a new page as soon as it is there', async () => {
     const { page, signIn, close } = await open();
     await signIn(fixture.payments.hub.token);
-    const hasFocus = await page.evaluate<boolean>(`new Promise((resolve) => {
+    const hasFocus = await page.evaluate<unknown>(`new Promise((resolve) => {
       const look = () => {
         const heading = document.querySelector('h1');
         if (heading?.textContent === 'Customers') resolve(document.activeElement === heading);
       };
       new MutationObserver(look).observe(document.body, { childList: true, characterData: true, subtree: true });
       location.hash = '#/customers';
+      setTimeout(() => resolve(document.querySelector('h1')?.textContent), 20_000);
     })`);
     expect(hasFocus).to.equal(true);
     await close();

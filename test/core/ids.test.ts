@@ -27,6 +27,16 @@ describe('newUuid', () => {
     expect(newUuid() > before).to.equal(true);
   });
 
+  it('starts to count at a random number in the lower half of the range', () => {
+    const at = now();
+    let ms = 0;
+    Date.now = () => at + ++ms;
+    const ids = Array.from({ length: 1_000 }, newUuid);
+    expect(ids.filter((id) => !/^.{15}[0-7]/.test(id))).to.deep.equal([]);
+    // The 31 bits of the counter, between version and variant, and after the variant.
+    expect(new Set(ids.map((id) => id.slice(15, 23)))).to.have.length.above(990);
+  });
+
   it('has new random bits in each UUID', () => {
     Date.now = () => 0; // the bits before the last 40 count
     const tails = Array.from({ length: 1_000 }, () => newUuid().slice(-10));

@@ -1,7 +1,7 @@
 // Parses the command lines of the benchmark, fault and fuzz programs.
 import { randomInt } from 'node:crypto';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
-import { parseCount, parseInteger } from '../../cli/parse/parse-number.ts';
+import { parseCount } from '../../cli/parse/parse-number.ts';
 
 /** Exits with 2 after a wrong command line: the fault and fuzz programs exit with 1 if they find a defect. */
 export function createProgram(name: string): Command {
@@ -33,12 +33,5 @@ export function parseCounts(text: string): number[] {
 export function parsePositive(text: string): number {
   const value = Number(text);
   if (!(value > 0 && value < Infinity)) throw new InvalidArgumentError('Give a number above 0.');
-  return value;
-}
-
-/** Parses an integer from 0. */
-export function parseCountOrZero(text: string): number {
-  const value = parseInteger(text);
-  if (value < 0) throw new InvalidArgumentError('Give a whole number from 0.');
   return value;
 }

@@ -6,7 +6,7 @@ import { addVerb } from '../../command-help.ts';
 import { requireField } from '../../connect/calls.ts';
 import { PartialFailure } from '../../errors/failure.ts';
 import type { Output } from '../../output/output.ts';
-import { parseInteger } from '../../parse/parse-number.ts';
+import { parseCountOrZero } from '../../parse/parse-number.ts';
 import { collect } from '../../parse/shared-options.ts';
 import {
   ENDPOINT_WITH_SECRET,
@@ -78,7 +78,7 @@ export function addRotateSecretVerb(endpoint: Command, { hub, out }: CommandCont
     .option(
       '--keep-hours <n>',
       'hours to sign with the old secret too, at most 168; 0 if it has leaked (default: 24)',
-      parseInteger,
+      parseCountOrZero,
     )
     .action(async (endpointId: string, { keepHours }: { keepHours?: number }) => {
       const kept = keepHours !== undefined && { keepHours };

@@ -8,7 +8,7 @@ import { readPages } from '../../connect/calls.ts';
 import { usageError } from '../../errors/failure.ts';
 import type { Output } from '../../output/output.ts';
 import { omitUndefined } from '../../parse/omit-undefined.ts';
-import { parseInteger, parseSeats, parseText } from '../../parse/parse-number.ts';
+import { parseCountOrZero, parseSeats, parseText } from '../../parse/parse-number.ts';
 import { parseLeaseDays } from '../../parse/parse-terms.ts';
 import { maxOption, yesOption } from '../../parse/shared-options.ts';
 import { APP, APP_COLUMNS, APP_FIELDS, appView, SIGNING_KEY_COLUMNS } from '../../views/licensing/app.ts';
@@ -86,7 +86,11 @@ function addDefaultTerms(command: Command): Command {
       'new licenses: days that a signed license is valid without contacting the hub, or none',
       parseLeaseDays,
     )
-    .option('--grace-days <n>', 'new licenses: days that they stay valid after their expiry', parseInteger)
+    .option(
+      '--grace-days <n>',
+      'new licenses: days that they stay valid after their expiry',
+      parseCountOrZero,
+    )
     .option(
       '--seats <n>',
       'new licenses: machines that can be active at the same time, or unlimited',

@@ -5,7 +5,7 @@ import { addVerb, nounOf } from '../../command-help.ts';
 import { parseExpiry } from '../../parse/parse-expiry.ts';
 import {
   parseCount,
-  parseInteger,
+  parseCountOrZero,
   parseLimit,
   parsePair,
   parseSeats,
@@ -75,7 +75,7 @@ function addTerms(issue: Command): Command {
     .option(
       '--grace-days <n>',
       'days that it stays valid after its expiry (default: that of the app)',
-      parseInteger,
+      parseCountOrZero,
     )
     .option(
       '--lease-days <n>',

@@ -11,7 +11,7 @@ import { omitUndefined } from '../../parse/omit-undefined.ts';
 import { parseExpiry, parseLastDay } from '../../parse/parse-expiry.ts';
 import {
   parseCount,
-  parseInteger,
+  parseCountOrZero,
   parseLimit,
   parsePair,
   parseSeats,
@@ -105,7 +105,7 @@ function addTerms(update: Command): void {
         'last day, to its end in UTC (2026-12-31), RFC 3339 time, period from now (30d, 6m, 1y), or never',
       ).argParser((text) => (text === 'never' ? text : parseExpiry(text, new Date()))),
     )
-    .option('--grace-days <n>', 'days that it stays valid after its expiry', parseInteger)
+    .option('--grace-days <n>', 'days that it stays valid after its expiry', parseCountOrZero)
     .option(
       '--lease-days <n>',
       'days that a signed license is valid without contacting the hub, or none',

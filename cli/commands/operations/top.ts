@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addCommand } from '../../command-help.ts';
-import { parseCount } from '../../parse/parse-number.ts';
+import { parseInterval } from '../../parse/parse-number.ts';
 import { LOAD } from '../../views/operations/load.ts';
 
 export function registerTop(program: Command, commandContext: CommandContext): void {
@@ -16,7 +16,7 @@ export function registerTop(program: Command, commandContext: CommandContext): v
     examples: ['hubctl top', 'hubctl top --interval 10 --output json'],
     prints: { document: LOAD },
   })
-    .addOption(new Option('--interval <seconds>', 'interval for rates').argParser(parseCount).default(2))
+    .addOption(new Option('--interval <seconds>', 'interval for rates').argParser(parseInterval).default(2))
     .action(async ({ interval }: { interval: number }) => {
       const { linesOf, lookAtLoad, watchLoad } = await import('../../output/watch-load.ts');
       if (streams.stdout.isTTY && !out.json()) return watchLoad(commandContext, interval);

@@ -5,7 +5,7 @@ import type { LicenseGrant, OfferTerms, OfferTermsSchema } from '../../../gen/hu
 import type { CalendarPeriod } from '../../../lib/presentation/calendar.ts';
 import { REFUND_POLICIES } from '../../../lib/presentation/enum-names.ts';
 import { usageError } from '../../errors/failure.ts';
-import { parseInteger, parseLimit, parsePair, parseSeats, parseText } from '../../parse/parse-number.ts';
+import { parseCountOrZero, parseLimit, parsePair, parseSeats, parseText } from '../../parse/parse-number.ts';
 import { parsePeriod } from '../../parse/parse-period.ts';
 import { parsePrice } from '../../parse/parse-price.ts';
 import { parseLeaseDays, parseNames } from '../../parse/parse-terms.ts';
@@ -69,7 +69,7 @@ export function addGrantOptions(command: Command): Command {
     .option(
       '--grace-days <n>',
       'days that a new license stays valid after its expiry (default: that of the app)',
-      parseInteger,
+      parseCountOrZero,
     )
     .option(
       '--lease-days <n>',

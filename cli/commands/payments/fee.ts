@@ -5,7 +5,7 @@ import { addVerb, nounOf } from '../../command-help.ts';
 import { NO_DEADLINE } from '../../connect/calls.ts';
 import { parseMoneyOption } from '../../parse/amount-option.ts';
 import { type FeeTermOptions, parseFeeTerms } from '../../parse/parse-fee-terms.ts';
-import { parseInteger, parsePercent } from '../../parse/parse-number.ts';
+import { parseCountOrZero, parsePercent } from '../../parse/parse-number.ts';
 import { parseBound, timestampOf } from '../../parse/parse-time.ts';
 import { FEE_FIT } from '../../views/payments/fee-drift.ts';
 import {
@@ -151,7 +151,7 @@ function withTerms(command: Command): Command {
     .option('--slot <slot>', 'only payments of this slot')
     .option('--currency <code>', 'only payments in this currency')
     .option('--percent <decimal>', 'percentage of the amount: 1.5', parsePercent)
-    .option('--basis-points <n>', 'percentage in basis points (1/100 %): 150', parseInteger)
+    .option('--basis-points <n>', 'percentage in basis points (1/100 %): 150', parseCountOrZero)
     .option('--fixed <decimal>', 'fixed amount, added to the percentage; needs --currency')
     .option('--min-fee <decimal>', 'minimum fee; needs --currency')
     .option('--max-fee <decimal>', 'maximum fee; needs --currency')

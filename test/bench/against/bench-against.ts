@@ -1,8 +1,8 @@
 // `npm run bench -- against DIRECTORY`: compares the hubs of this checkout and another one in paired rounds.
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { parseCount } from '../../../cli/parse/parse-number.ts';
-import { createProgram, parseCountOrZero, parseCounts } from '../../support/parse-options.ts';
+import { parseCount, parseCountOrZero } from '../../../cli/parse/parse-number.ts';
+import { createProgram, parseCounts } from '../../support/parse-options.ts';
 import { CASES_HELP, type CaseName, createCases, parseCases } from '../cases.ts';
 import { interruptible, type Start } from '../interruptible.ts';
 import { measureCase, untilCalm } from '../measure.ts';

@@ -126,7 +126,7 @@ async function prepare(transport: ReturnType<typeof transportTo>): Promise<Load[
   };
   return [
     {
-      name: 'status',
+      name: 'soft check',
       request: () => `GET /v1/status/${next()?.license?.licenseId} HTTP/1.1\r\nHost: hub\r\n\r\n`,
     },
     { name: 'activation, same seat', request: () => activate('machine') },

@@ -2,7 +2,9 @@
 import { expect } from 'chai';
 import {
   parseCount,
+  parseCountOrZero,
   parseInteger,
+  parseInterval,
   parseLimit,
   parsePair,
   parsePort,
@@ -25,6 +27,9 @@ describe('quantities on the command line', () => {
     }
     expect(() => parseInteger('-2147483648')).to.throw('Give a whole number from -2147483647.');
     expect(() => parseCount('0')).to.throw('from 1');
+    expect(() => parseCountOrZero('-1')).to.throw('from 0');
+    // A longer timer of Node.js would fire at once.
+    expect(() => parseInterval('86401')).to.throw('up to 86400');
   });
 
   it('collects limits, split at the first =', () => {

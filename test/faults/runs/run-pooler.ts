@@ -1,7 +1,7 @@
 // npm run fault -- pooler: restarts two hubs behind PgBouncer repeatedly under mixed load. No request may
 // fail.
-import { parseCount } from '../../../cli/parse/parse-number.ts';
-import { createProgram, parseCountOrZero } from '../../support/parse-options.ts';
+import { parseCount, parseCountOrZero } from '../../../cli/parse/parse-number.ts';
+import { createProgram } from '../../support/parse-options.ts';
 import { startPostgres } from '../../support/postgres/databases.ts';
 import { runBehindPooler } from './pooler-run.ts';
 

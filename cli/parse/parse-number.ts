@@ -5,25 +5,25 @@ const INT32_MAX = 2_147_483_647;
 
 /** Parses an integer from -2147483647 to 2147483647. */
 export function parseInteger(text: string): number {
-  return parseFrom(-INT32_MAX, text);
+  return parseWithin(text, -INT32_MAX);
 }
 
 /** Parses an integer from 1 to 2147483647. */
 export function parseCount(text: string): number {
-  return parseFrom(1, text);
+  return parseWithin(text, 1);
 }
 
 /** Parses an integer from 0 to 2147483647. */
 export function parseCountOrZero(text: string): number {
-  return parseFrom(0, text);
+  return parseWithin(text, 0);
 }
 
 /** Parses the seconds of an interval, from 1 to those of a day. */
 export function parseInterval(text: string): number {
-  return parseFrom(1, text, 86_400);
+  return parseWithin(text, 1, 86_400);
 }
 
-function parseFrom(min: number, text: string, max = INT32_MAX): number {
+function parseWithin(text: string, min: number, max = INT32_MAX): number {
   if (!/^-?\d+$/.test(text)) throw new InvalidArgumentError('Give a whole number.');
   const value = Number(text);
   if (value < min) throw new InvalidArgumentError(`Give a whole number from ${min}.`);

@@ -5,9 +5,7 @@ import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
 import { spawnHub } from '../../support/hub/hub-process.ts';
 import { createDatabaseWithMonths, query } from '../../support/postgres/databases.ts';
 
-const SECONDS = 3;
-/** PostgreSQL's own transactions, such as those of autovacuum, count too, but not all the time. */
-const WINDOWS = 3;
+const SECONDS = 6;
 
 describe('an idle hub', () => {
   it('runs at most 25 transactions a second', async () => {
@@ -15,13 +13,9 @@ describe('an idle hub', () => {
     const hub = await spawnHub({ HUB_DATA_DIR: dataDir, DATABASE_URL: url });
     try {
       await setTimeout(2_000); // first passes of the background tasks
-      const counts: number[] = [];
-      for (let window = 0; window < WINDOWS; window++) {
-        const before = await transactions(url);
-        await setTimeout(SECONDS * 1_000);
-        counts.push((await transactions(url)) - before);
-      }
-      expect(Math.min(...counts), `${counts}`).to.be.within(1, SECONDS * 25);
+      const before = await transactions(url);
+      await setTimeout(SECONDS * 1_000);
+      expect((await transactions(url)) - before).to.be.within(1, SECONDS * 25);
     } finally {
       await hub.stop();
       await discard(dataDir);

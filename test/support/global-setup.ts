@@ -1,8 +1,12 @@
 // Mocha runs the setup once before all tests in its main process. It starts the servers that the test files share.
+import { config } from 'chai';
 import { buildProgram } from './hub/bundled-program.ts';
 import { keepFilesInMemory } from './memory-directory.ts';
 import { dropDatabases, prepareTemplate, startPostgres } from './postgres/databases.ts';
 import { findRedis } from './redis/redis.ts';
+
+// The message of a failure shows all of a value: in a long run, it may be all that remains of the failure.
+config.truncateThreshold = 0;
 
 const stops: (() => Promise<void>)[] = [];
 let removeFiles: () => Promise<void> = async () => {};

@@ -1,6 +1,7 @@
 // Faults of a PostgreSQL server.
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
+import { until } from '../../support/until.ts';
 import type { PostgresServer } from '../scenes/postgres-server.ts';
 import type { Fault } from '../scenes/scene.ts';
 
@@ -49,24 +50,30 @@ export const POSTGRES_FAULTS: readonly Fault<{ readonly postgres: PostgresServer
 /** A hub reports that it is not ready when its database has not responded for two seconds. */
 const NOTICED_MS = 3_000;
 
-/** Uses all free connections, ends the hubs' connections, and takes those before the hubs can reconnect. */
+/** Takes the connections of the hubs and all free ones, and keeps them for the given time. */
 async function exhaust({ url }: PostgresServer, ms: number): Promise<void> {
-  const end = performance.now() + ms;
   const first = await connect(url);
   if (first === undefined) throw new Error('there is no connection left to begin with');
   const taken = [first];
+  // True if no connection was free. Hubs reconnect within milliseconds, so it may take several rounds.
+  const takeRest = async (): Promise<boolean> => {
+    const many = Array.from({ length: 40 }, () => connect(url));
+    await first.query(`select pg_terminate_backend(pid) from ${OF_HUBS}`);
+    taken.push(...(await Promise.all(many)).filter((client) => client !== undefined));
+    const last = await connect(url);
+    if (last !== undefined) taken.push(last);
+    const { rows } = await first.query(`select 1 from ${OF_HUBS}`);
+    return last === undefined && rows.length === 0;
+  };
   try {
-    while (performance.now() < end) {
-      const many = Array.from({ length: 40 }, () => connect(url));
-      await first.query(
-        "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'hub%'",
-      );
-      taken.push(...(await Promise.all(many)).filter((client) => client !== undefined));
-    }
+    await until(takeRest, 'the hubs have no connection, and none is free');
+    await pause(ms);
   } finally {
     await Promise.all(taken.map((client) => client.end()));
   }
 }
+
+const OF_HUBS = "pg_stat_activity where application_name like 'hub%'";
 
 /** Undefined if no connection is free. */
 async function connect(url: string): Promise<pg.Client | undefined> {

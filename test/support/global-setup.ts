@@ -5,8 +5,8 @@ import { keepFilesInMemory } from './memory-directory.ts';
 import { dropDatabases, prepareTemplate, startPostgres } from './postgres/databases.ts';
 import { findRedis } from './redis/redis.ts';
 
-// The message of a failure shows all of a value: in a long run, it may be all that remains of the failure.
-config.truncateThreshold = 0;
+// The message of a failure may be all that remains of it after a long run. By default chai shows 40 characters of a value.
+config.truncateThreshold = 1_000;
 
 const stops: (() => Promise<void>)[] = [];
 let removeFiles: () => Promise<void> = async () => {};

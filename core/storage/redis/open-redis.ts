@@ -18,9 +18,30 @@ export type RedisSource = {
 /** Milliseconds a command may take. */
 const COMMAND_TIMEOUT_MS = 250;
 const CONNECT_TIMEOUT_MS = 500;
+const RETRY_MIN_MS = 100;
 const RETRY_MAX_MS = 1_000;
 
-const retryStrategy = (attempt: number): number => Math.min(100 * attempt, RETRY_MAX_MS);
+const retryStrategy = (attempt: number): number => Math.min(RETRY_MIN_MS * attempt, RETRY_MAX_MS);
+
+/**
+ * ioredis gives up for good (status `end`) if a Sentinel announces a failover while the client asks another one
+ * for the primary. This client connects again, until `disconnect` is called.
+ */
+class LastingRedis extends Redis {
+  #isClosed = false;
+
+  override disconnect(reconnect = false): void {
+    this.#isClosed ||= !reconnect;
+    super.disconnect(reconnect);
+  }
+
+  /** For the `end` event. */
+  connectAgain(): void {
+    setTimeout(() => {
+      if (!this.#isClosed) this.connect().catch(() => {}); // a failure is also an `error` event
+    }, RETRY_MIN_MS).unref();
+  }
+}
 
 /**
  * Connects in the background and reconnects forever. A command fails at once while there is no connection.
@@ -60,7 +81,7 @@ export async function openRedis(
           dnsLookup: (host: string, done: (error: null, address: string) => void) => done(null, host),
         }),
       })
-    : new Redis({
+    : new LastingRedis({
         ...perConnection,
         ...(sentinel === undefined
           ? nodes[0]
@@ -80,6 +101,7 @@ export async function openRedis(
         retryStrategy,
       });
   client.on('error', onError);
+  if (client instanceof LastingRedis) client.on('end', () => client.connectAgain());
   return client;
 }
 

@@ -59,15 +59,13 @@ describe('Redis', () => {
     );
   const consumed = async (limiter: Limiter, key: string) => (await limiter.consume(key)).consumedPoints;
 
-  it('keeps counting on the new primary after a Sentinel failover', async () => {
-    const primary = await servers.start([]);
-    const replica = await servers.start([`replicaof 127.0.0.1 ${primary.port}`]);
+  const startSentinels = async (primary: RedisServer, count: number): Promise<RedisServer[]> => {
     const sentinels: RedisServer[] = [];
-    for (let each = 0; each < 3; each++) {
+    for (let each = 0; each < count; each++) {
       sentinels.push(
         await servers.start(
           [
-            `sentinel monitor main 127.0.0.1 ${primary.port} 2`,
+            `sentinel monitor main 127.0.0.1 ${primary.port} ${Math.ceil(count / 2)}`,
             'sentinel down-after-milliseconds main 500',
             'sentinel failover-timeout main 3000',
           ],
@@ -76,6 +74,13 @@ describe('Redis', () => {
         ),
       );
     }
+    return sentinels;
+  };
+
+  it('keeps counting on the new primary after a Sentinel failover', async () => {
+    const primary = await servers.start([]);
+    const replica = await servers.start([`replicaof 127.0.0.1 ${primary.port}`]);
+    const sentinels = await startSentinels(primary, 3);
     const [watcher] = sentinels;
     await until(
       async () => {
@@ -101,10 +106,26 @@ describe('Redis', () => {
         return Number(await replica.client.get('hub:rate:test:after').catch(() => null)) > 0;
       },
       'the new primary counts',
-      // A Sentinel that did not run for two seconds does nothing for 30 s (TILT), perhaps repeatedly on a busy machine.
-      120_000,
+      50_000,
     );
     await until(() => health.state === 'up', 'Redis is healthy again');
+  });
+
+  it('connects again if a failover is announced while it asks a Sentinel for the primary', async () => {
+    const primary = await servers.start([]);
+    const [sentinel] = await startSentinels(primary, 1);
+    const { client, limiter } = await connect(`redis-sentinel://127.0.0.1:${sentinel?.port}/main`);
+    await until(() => client.status === 'ready', 'the client has found the primary');
+    const ended = new Promise<void>((resolve) => void client.once('end', resolve));
+    void sentinel?.kill('SIGSTOP'); // resolves when the Sentinel exits
+    await primary.client.call('client', 'kill', 'type', 'normal').catch(() => {}); // ends this connection too
+    await until(() => client.status === 'connecting', 'the client asks the Sentinel');
+    // ioredis does this when a Sentinel announces a failover.
+    (client as unknown as { readonly connector: { disconnect(): void } }).connector.disconnect();
+    await ended;
+    void sentinel?.kill('SIGCONT');
+    await until(() => client.status === 'ready', 'the client has found the primary again');
+    expect(await consumed(limiter, 'again')).to.equal(1);
   });
 
   it('counts across all nodes of a cluster, and after a failover', async () => {

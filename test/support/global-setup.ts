@@ -5,7 +5,8 @@ import { keepFilesInMemory } from './memory-directory.ts';
 import { dropDatabases, prepareTemplate, startPostgres } from './postgres/databases.ts';
 import { findRedis } from './redis/redis.ts';
 
-// The message of a failure may be all that remains of it after a long run. By default chai shows 40 characters of a value.
+// After a long run, often only the message of a failure remains. By default chai shows 40 characters of a value in it.
+// Mocha also loads this file in each worker.
 config.truncateThreshold = 1_000;
 
 const stops: (() => Promise<void>)[] = [];

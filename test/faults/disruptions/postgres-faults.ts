@@ -55,25 +55,32 @@ async function exhaust({ url }: PostgresServer, ms: number): Promise<void> {
   const first = await connect(url);
   if (first === undefined) throw new Error('there is no connection left to begin with');
   const taken = [first];
-  // True if no connection was free. Hubs reconnect within milliseconds, so it may take several rounds.
+  const take = async (): Promise<boolean> => {
+    const client = await connect(url);
+    if (client !== undefined) taken.push(client);
+    return client !== undefined;
+  };
+  // True if the hubs have no connection and none is free. Hubs reconnect at once, so this may take several rounds.
   const takeRest = async (): Promise<boolean> => {
-    const many = Array.from({ length: 40 }, () => connect(url));
-    await first.query(`select pg_terminate_backend(pid) from ${OF_HUBS}`);
-    taken.push(...(await Promise.all(many)).filter((client) => client !== undefined));
-    const last = await connect(url);
-    if (last !== undefined) taken.push(last);
-    const { rows } = await first.query(`select 1 from ${OF_HUBS}`);
-    return last === undefined && rows.length === 0;
+    const many = Array.from({ length: 40 }, take);
+    await Promise.all([first.query(`select pg_terminate_backend(pid) from ${HUB_CONNECTIONS}`), ...many]);
+    const wasFree = await take();
+    const { rows } = await first.query(`select 1 from ${HUB_CONNECTIONS}`);
+    return !wasFree && rows.length === 0;
   };
   try {
     await until(takeRest, 'the hubs have no connection, and none is free');
-    await pause(ms);
+    const end = performance.now() + ms;
+    while (performance.now() < end) {
+      await pause(50);
+      await takeRest(); // a connection that another program has closed
+    }
   } finally {
     await Promise.all(taken.map((client) => client.end()));
   }
 }
 
-const OF_HUBS = "pg_stat_activity where application_name like 'hub%'";
+const HUB_CONNECTIONS = "pg_stat_activity where application_name like 'hub%'";
 
 /** Undefined if no connection is free. */
 async function connect(url: string): Promise<pg.Client | undefined> {

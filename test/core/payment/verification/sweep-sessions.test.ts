@@ -24,7 +24,7 @@ describe('the sweep', () => {
   let payments: Payments;
   /** How far the hub's clock is ahead. */
   let aheadMs: number;
-  /** When the clock was stopped, if it is. */
+  /** The time at which the clock stands still. Undefined while it runs. */
   let stoppedAtMs: number | undefined;
   const clock = () => new Date((stoppedAtMs ?? Date.now()) + aheadMs);
   before(async () => {
@@ -121,7 +121,7 @@ describe('the sweep', () => {
 
   it('of two hubs verifies each session once', async () => {
     const beside = await startHub({ beside: payments.hub, clock, settings: SETTINGS });
-    // Otherwise a reservation could expire before a slow machine has verified the session.
+    // With a running clock, a reservation could expire on a slow machine before the session is verified.
     stoppedAtMs = Date.now();
     try {
       const sessions = await Promise.all(

@@ -115,6 +115,7 @@ describe('the callback journal', () => {
     for (const fields of sent) {
       expect(await callBack(payments.hub.gatewayUrl, 'gateway_one', fields)).to.include({ status: 200 });
     }
+    await untilStatus(payments, session, 'success'); // a slow machine responds before it settles
     const entries = (await journal(payments)).slice(0, -before || undefined).reverse();
     expect(entries.map(({ state }) => state)).to.deep.equal(['ignored', 'unresolved', 'settled']);
     for (const [index, { fields }] of entries.entries()) {

@@ -12,7 +12,7 @@ export default class Reporter extends Mocha.reporters.Spec {
     const errors = [];
     runner.on('fail', (test, error) => {
       failedFiles.add(test.file);
-      errors.push(`${test.fullTitle()}: ${error?.message ?? error}`.replaceAll(/\s+/g, ' ').slice(0, 500));
+      errors.push(shorten(`${test.fullTitle()}: ${error?.message ?? error}`.replaceAll(/\s+/g, ' ')));
     });
     runner.once('end', () => {
       const { passes, failures, pending } = this.stats;
@@ -20,4 +20,9 @@ export default class Reporter extends Mocha.reporters.Spec {
       if (FILE) writeFileSync(FILE, JSON.stringify(summary));
     });
   }
+}
+
+/** Keeps the start and the end: the message about a failed property ends with its cause. */
+function shorten(text) {
+  return text.length <= 1_000 ? text : `${text.slice(0, 500)} … ${text.slice(-500)}`;
 }

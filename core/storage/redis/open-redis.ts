@@ -24,8 +24,8 @@ const RETRY_MAX_MS = 1_000;
 const retryStrategy = (attempt: number): number => Math.min(RETRY_MIN_MS * attempt, RETRY_MAX_MS);
 
 /**
- * ioredis gives up for good (status `end`) if a Sentinel announces a failover while the client asks another one
- * for the primary. This client connects again, until `disconnect` is called.
+ * ioredis gives up for good (status `end`) if a Sentinel announces a failover while the client asks another
+ * one for the primary. This client connects again, until `disconnect` is called.
  */
 class LastingRedis extends Redis {
   #isClosed = false;

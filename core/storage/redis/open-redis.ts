@@ -1,7 +1,7 @@
 // Opens Redis with short time-outs, so that an unavailable Redis does not delay requests.
 import { readFile } from 'node:fs/promises';
 import type { ConnectionOptions } from 'node:tls';
-import { Cluster, Redis } from 'ioredis';
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { messageOf } from '../../../lib/caught-error.ts';
 import type { RedisAddress } from './redis-address.ts';
 
@@ -30,16 +30,18 @@ const retryStrategy = (attempt: number): number => Math.min(RETRY_MIN_MS * attem
 class LastingRedis extends Redis {
   #isClosed = false;
 
+  constructor(options: RedisOptions & { readonly replyMapping?: 'legacy' }) {
+    super(options);
+    this.on('end', () => void setTimeout(() => this.#connectAgain(), RETRY_MIN_MS).unref());
+  }
+
   override disconnect(reconnect = false): void {
     this.#isClosed ||= !reconnect;
     super.disconnect(reconnect);
   }
 
-  /** For the `end` event. */
-  connectAgain(): void {
-    setTimeout(() => {
-      if (!this.#isClosed) this.connect().catch(() => {}); // a failure is also an `error` event
-    }, RETRY_MIN_MS).unref();
+  #connectAgain(): void {
+    if (!this.#isClosed) this.connect().catch(() => {}); // a failure is also an `error` event
   }
 }
 
@@ -101,7 +103,6 @@ export async function openRedis(
         retryStrategy,
       });
   client.on('error', onError);
-  if (client instanceof LastingRedis) client.on('end', () => client.connectAgain());
   return client;
 }
 

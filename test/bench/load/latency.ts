@@ -1,6 +1,5 @@
 // Summarizes latencies over all rounds.
 import { median } from '../median.ts';
-import type { Paced } from './open-loop.ts';
 
 export type Latency = {
   /** Requests per second: scheduled, or those of the closed loop in its first round. */
@@ -16,7 +15,17 @@ export type Latency = {
   readonly rounds: { readonly p50: readonly number[]; readonly p99: readonly number[] };
 };
 
-type Measured = Pick<Paced, 'rate' | 'latencies'>;
+/**
+ * The share of the requests, from the first one, whose latency is not counted: after ANALYZE, a server plans its
+ * statements again.
+ */
+export const LEAD = 1 / 5;
+
+type Measured = {
+  readonly rate: number;
+  /** Milliseconds of each request that counts, in ascending order. */
+  readonly latencies: Float64Array;
+};
 
 export function latencyOf(measured: readonly Measured[]): Latency {
   const all = Float64Array.from(measured.flatMap(({ latencies }) => [...latencies])).sort();

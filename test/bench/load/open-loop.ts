@@ -4,6 +4,7 @@
 // counts from when the request is sent: timers are up to a millisecond late, which is the generator's delay.
 import type { Load } from './closed-loop.ts';
 import { type Connection, openConnections } from './connection.ts';
+import { LEAD } from './latency.ts';
 
 export type Paced = {
   /** Scheduled requests per second. */
@@ -17,9 +18,6 @@ export type Paced = {
 type FreeConnection = { readonly connection: Connection; readonly since: number };
 
 export type PacedLoadOptions = Load & { readonly rate: number };
-
-/** The part of the requests that is not counted: after ANALYZE, a server plans its statements again. */
-const LEAD = 1 / 5;
 
 /**
  * `connections` is the maximum. A request without a free connection waits, and the wait counts as latency.

@@ -4,15 +4,16 @@ import { createProgram, parsePositive } from '../../support/parse-options.ts';
 import { CASES_HELP, type CaseName, createCases, parseCases } from '../cases.ts';
 import { interruptible, type Start } from '../interruptible.ts';
 import { untilCalm } from '../measure.ts';
-import { PLANS, SINGLE_RATE } from '../measurement-plan.ts';
+import { mainConnections, PLANS, SINGLE_RATE } from '../measurement-plan.ts';
 import { connectProfiler } from '../profile/inspector.ts';
 import { startProgram } from '../sides/child.ts';
 import { startEnvironment } from '../sides/environment.ts';
 import { startHub } from '../sides/hub.ts';
 import { startPeer } from '../sides/peer.ts';
 import { makeLicenses } from '../test-data.ts';
-import { describeTail } from './describe-tail.ts';
-import { observeRequests } from './observe-requests.ts';
+import { describeProfile, describeTimeline } from './describe-tail.ts';
+import { observeRequests, type TimedRequest } from './observe-requests.ts';
+import { type TracedProcesses, traceScheduler } from './trace-scheduler.ts';
 
 type Options = {
   readonly only?: readonly CaseName[];
@@ -20,6 +21,7 @@ type Options = {
   readonly pauses: boolean;
   readonly connections: number;
   readonly rate: number;
+  readonly scheduler?: true;
 };
 
 const values = createProgram('npm run bench -- tail')
@@ -29,10 +31,13 @@ const values = createProgram('npm run bench -- tail')
   .option('--no-pauses', 'each caller sends its next request when it has the response, and --rate is ignored')
   .option('--connections <number>', 'callers', parseCount, 1)
   .option('--rate <number>', 'requests a second of all callers', parsePositive, SINGLE_RATE)
+  .option('--scheduler', 'traces which threads and processes run, instead of functions; needs perf and root')
   .parse()
   .opts<Options>();
-/** Load before each profile: V8 compiles, and PostgreSQL plans statements again after ANALYZE. */
-const WARM_UP_SECONDS = 5;
+/** V8 compiles hot code first under many connections, then under the load that is measured. */
+const WARM_UP_SECONDS = { many: 4, measured: 8 };
+/** PostgreSQL plans statements again after ANALYZE. */
+const PLANNING_SECONDS = 1;
 /** Requests to prepare, if they are sent without pauses. The load ends early if there are too few. */
 const PREPARED_PER_SECOND = 3_000;
 const plan = PLANS.full;
@@ -50,17 +55,41 @@ await interruptible(async (start: Start) => {
   for (const { database } of servers) await database.addLicenses(licenses);
   for (const each of createCases(licenses).filter(({ name }) => values.only?.includes(name) ?? true)) {
     for (const { name, port, pid, database, inspect } of servers) {
-      const prepared = Math.ceil((WARM_UP_SECONDS + seconds) * (rate ?? PREPARED_PER_SECOND));
-      const next = await each.prepare(database, prepared);
-      await untilCalm(servers, plan.calmWithinMs);
-      const load = { port, pid, next, rate, connections };
-      await observeRequests({ ...load, seconds: WARM_UP_SECONDS });
-      const profiler = await connectProfiler(await inspect());
-      await profiler.start();
-      const requests = await observeRequests({ ...load, seconds });
-      const profile = await profiler.stop();
-      profiler.close();
-      process.stdout.write(`${each.title}: ${name}\n${describeTail(requests, profile)}\n`);
+      const load = { port, pid, rate, connections };
+      /** Loads the database, and analyzes it: rows of the warm-up change the plans. */
+      const prepare = async (wanted: typeof load, duration: number) => {
+        const count = Math.ceil(duration * (wanted.rate ?? PREPARED_PER_SECOND));
+        const next = await each.prepare(database, count);
+        await untilCalm(servers, plan.calmWithinMs);
+        return (part: number) => observeRequests({ ...wanted, next, seconds: part });
+      };
+      const many = { ...load, connections: mainConnections(plan), rate: undefined };
+      await (await prepare(many, WARM_UP_SECONDS.many))(WARM_UP_SECONDS.many);
+      await (await prepare(load, WARM_UP_SECONDS.measured))(WARM_UP_SECONDS.measured);
+      const observe = await prepare(load, PLANNING_SECONDS + seconds);
+      await observe(PLANNING_SECONDS);
+      const description = values.scheduler
+        ? await describeWaits(() => observe(seconds), { directory, server: pid, provider: provider.pid })
+        : await describeFunctions(() => observe(seconds), await inspect());
+      process.stdout.write(`${each.title}: ${name}\n${description}\n`);
     }
   }
 });
+
+async function describeWaits(
+  observe: () => Promise<TimedRequest[]>,
+  processes: TracedProcesses,
+): Promise<string> {
+  const trace = await traceScheduler(processes);
+  const requests = await observe();
+  return describeTimeline(requests, await trace.stop());
+}
+
+async function describeFunctions(observe: () => Promise<TimedRequest[]>, inspector: string): Promise<string> {
+  const profiler = await connectProfiler(inspector);
+  await profiler.start();
+  const requests = await observe();
+  const profile = await profiler.stop();
+  profiler.close();
+  return describeProfile(requests, profile);
+}

@@ -1,12 +1,15 @@
-// Divides the time of requests into the parts of the server's main thread, for the slowest and the median requests.
+// Compares the slowest requests with the median ones, by a profile of the server's main thread or by a trace of the
+// scheduler.
 import { createStackOf, partOf } from '../profile/by-part.ts';
 import type { CpuProfile, ProfileNode } from '../profile/cpu-profile.ts';
 import type { ThreadTime } from '../sides/process-cost.ts';
 import type { TimedRequest } from './observe-requests.ts';
+import type { Timeline } from './timeline.ts';
 
 const SLOWEST = 1 / 100;
 /** The share of requests around the median, which the slowest are compared with. */
 const MIDDLE = 1 / 5;
+const MOST_PARTS = 20;
 const MOST_FILES = 8;
 
 /** The thread waits: for PostgreSQL, Redis, the pool of threads that signs, the network or a processor. */
@@ -15,20 +18,51 @@ const WAITING = 'waiting';
 type Micros = Map<string, number>;
 
 /** Lines of text: quantiles, and microseconds per request by part and by file of the server. */
-export function describeTail(requests: readonly TimedRequest[], profile: CpuProfile): string {
-  const ascending = requests.toSorted((one, other) => durationOf(one) - durationOf(other));
-  const at = (share: number): number => Math.floor(ascending.length * share);
-  const slowest = ascending.slice(at(1 - SLOWEST));
-  const middle = ascending.slice(at(0.5 - MIDDLE / 2), at(0.5 + MIDDLE / 2));
+export function describeProfile(requests: readonly TimedRequest[], profile: CpuProfile): string {
+  const { quantiles, slowest, middle } = groupsOf(requests);
   const samples = timedSamples(profile);
   const [slow, usual] = [slowest, middle].map((group) => average(group, samples)) as [Parts, Parts];
-  const quantiles = [0.5, 0.9, 0.99].map((share) => ms(durationOf(ascending[at(share)])));
   return [
-    `  p50, p90, p99, maximum: ${quantiles.join(', ')}, ${ms(durationOf(ascending.at(-1)))} of ${requests.length} requests`,
-    `  slowest 1 %, and median (µs a request): ${compared(slow.parts, usual.parts, 20)}`,
+    quantiles,
+    `  slowest 1 %, and median (µs a request): ${compared(slow.parts, usual.parts, MOST_PARTS)}`,
     `  main thread, slowest 1 % and median (µs a request): ${threadTimes(slowest, middle)}`,
     `  files: ${compared(slow.files, usual.files, MOST_FILES)}`,
   ].join('\n');
+}
+
+type PartsOf = (begin: number, end: number) => ReadonlyMap<string, number>;
+
+/** Lines of text: quantiles, and microseconds per request by what it waits for. */
+export function describeTimeline(requests: readonly TimedRequest[], timeline: Timeline): string {
+  const { quantiles, slowest, middle } = groupsOf(requests);
+  const mean = (group: readonly TimedRequest[], partsOf: PartsOf): Micros => {
+    const sums: Micros = new Map();
+    for (const { begin, end } of group) {
+      for (const [part, micros] of partsOf(begin, end)) add(sums, part, micros / group.length);
+    }
+    return sums;
+  };
+  const elapsed = (begin: number, end: number) => new Map([['elapsed', end - begin]]);
+  const line = (title: string, partsOf: PartsOf): string =>
+    `  ${title}: ${compared(mean(slowest, partsOf), mean(middle, partsOf), MOST_PARTS)}`;
+  return [
+    quantiles,
+    line('slowest 1 %, and median (µs a request)', elapsed),
+    line('of this', timeline.partsOf),
+    line('processors while the main thread waits for one', timeline.usersOf),
+  ].join('\n');
+}
+
+function groupsOf(requests: readonly TimedRequest[]) {
+  const ascending = requests.toSorted((one, other) => durationOf(one) - durationOf(other));
+  const at = (share: number): number => Math.floor(ascending.length * share);
+  const values = [0.5, 0.9, 0.99].map((share) => ms(durationOf(ascending[at(share)])));
+  const maximum = ms(durationOf(ascending.at(-1)));
+  return {
+    quantiles: `  p50, p90, p99, maximum: ${values.join(', ')}, ${maximum} of ${requests.length} requests`,
+    slowest: ascending.slice(at(1 - SLOWEST)),
+    middle: ascending.slice(at(0.5 - MIDDLE / 2), at(0.5 + MIDDLE / 2)),
+  };
 }
 
 /** Of the slowest and of the median requests. `blocked`: waiting for PostgreSQL, Redis, other threads or the network. */

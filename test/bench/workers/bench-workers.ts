@@ -14,7 +14,7 @@ import { closedLoop } from '../load/closed-loop.ts';
 import { median } from '../median.ts';
 import { postgresCpuSeconds, usageOf } from '../sides/process-cost.ts';
 import { warmUp } from '../warm-up.ts';
-import { type ActiveSessions, sampleSessions } from './active-sessions.ts';
+import { type SampledSessions, sampleSessions } from './active-sessions.ts';
 
 createProgram('npm run bench -- workers')
   .description('Measures throughput by number of workers, and of hubs on one database.')
@@ -29,6 +29,7 @@ const SETUPS = [
 ];
 const ROUNDS = 3;
 const SECONDS = 2;
+const SAMPLED_SECONDS = 4;
 const CONNECTIONS = 32;
 const WARM_UP = { windowSeconds: 1, windowsAtMost: 6 };
 
@@ -41,7 +42,9 @@ type Sample = {
   /** Peak resident memory of the largest process of the hubs. */
   readonly largestMiB: number;
   /** In another window, because sampling takes CPU time. */
-  readonly activeSessions: ActiveSessions;
+  readonly activeSessions: SampledSessions['active'];
+  /** In that window too. The requests of a batch share a transaction. */
+  readonly requestsPerTransaction: number;
 };
 
 const samples = new Map<string, Sample[]>();
@@ -97,6 +100,10 @@ async function measure({ name, hubs: count, workers }: (typeof SETUPS)[number], 
     const perSecond = await drive(SECONDS);
     const elapsed = (performance.now() - begun) / 1_000;
     const after = processors(hubs);
+    let sampledPerSecond = 0;
+    const { active, transactionsPerSecond } = await sampleSessions(databaseUrl, async () => {
+      sampledPerSecond = await drive(SAMPLED_SECONDS);
+    });
     const key = `${load.name} | ${name}`;
     samples.set(key, [
       ...(samples.get(key) ?? []),
@@ -106,7 +113,8 @@ async function measure({ name, hubs: count, workers }: (typeof SETUPS)[number], 
         postgres: (after.postgres - before.postgres) / elapsed,
         client: (after.client - before.client) / elapsed,
         largestMiB: after.largestMiB,
-        activeSessions: await sampleSessions(databaseUrl, () => drive(SECONDS)),
+        activeSessions: active,
+        requestsPerTransaction: sampledPerSecond / transactionsPerSecond,
       },
     ]);
   }
@@ -135,7 +143,7 @@ async function prepare(transport: ReturnType<typeof transportTo>): Promise<Load[
 }
 
 /** CPU seconds so far of the hubs with their workers, of this PostgreSQL's processes, and of this program; and memory. */
-function processors(hubs: readonly HubProcess[]): Omit<Sample, 'perSecond' | 'activeSessions'> {
+function processors(hubs: readonly HubProcess[]): Pick<Sample, 'hub' | 'postgres' | 'client' | 'largestMiB'> {
   const seconds = (pid: number): number => usageOf(pid)?.cpuSeconds ?? 0;
   const heads = hubs.map(({ child }) => child.pid);
   const sum = { hub: 0, postgres: postgresCpuSeconds() ?? 0, client: seconds(process.pid), largestMiB: 0 };
@@ -162,12 +170,13 @@ function table(): string {
       median(all.map(({ perSecond }) => perSecond)).toFixed(0),
       ...(['hub', 'postgres', 'client'] as const).map((who) => median(all.map((one) => one[who])).toFixed(2)),
       median(all.map(({ largestMiB }) => largestMiB)).toFixed(0),
+      median(all.map(({ requestsPerTransaction }) => requestsPerTransaction)).toFixed(1),
       sessionsOf(all),
     ];
     return `| ${[key, ...figures].join(' | ')} |`;
   });
   const head =
-    '| request | processes | requests per second | CPU of the hub | CPU of PostgreSQL | CPU of the client | largest process, MiB | active sessions of PostgreSQL by wait event |\n|---|---|---|---|---|---|---|---|';
+    '| request | processes | requests per second | CPU of the hub | CPU of PostgreSQL | CPU of the client | largest process, MiB | requests per transaction | active sessions of PostgreSQL by wait event |\n|---|---|---|---|---|---|---|---|---|';
   return `${[head, ...lines.toSorted()].join('\n')}\n`;
 }
 

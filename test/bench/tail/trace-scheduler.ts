@@ -1,0 +1,90 @@
+// Traces which threads the processors run, by `perf` of linux-perf. It needs root.
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { createTimeline, type Role, type Timeline } from './timeline.ts';
+
+export type SchedulerTrace = {
+  /** Ends the trace. */
+  stop(): Promise<Timeline>;
+};
+
+export type TracedProcesses = {
+  /** For the file of the trace. */
+  readonly directory: string;
+  /** Process ids. */
+  readonly server: number;
+  readonly provider: number;
+};
+
+const STARTS_WITHIN_MS = 1_000;
+const TRACE_BYTES = 4 * 1024 ** 3;
+
+/** @throws Error if `perf` is missing or may not trace the scheduler */
+export async function traceScheduler(processes: TracedProcesses): Promise<SchedulerTrace> {
+  const file = join(processes.directory, 'scheduler.data');
+  const events = ['sched:sched_switch', 'sched:sched_waking'].flatMap((event) => ['-e', event]);
+  const perf = spawn('perf', ['record', '-a', '-k', 'CLOCK_MONOTONIC', '-m', '4M', ...events, '-o', file], {
+    stdio: 'ignore',
+  });
+  await started(perf);
+  return {
+    async stop() {
+      const roles = rolesOf(processes);
+      const ended = once(perf, 'exit');
+      perf.kill('SIGINT');
+      await ended;
+      const { stdout } = await promisify(execFile)(
+        'perf',
+        ['script', '-i', file, '-F', 'cpu,time,event,trace'],
+        { maxBuffer: TRACE_BYTES },
+      );
+      return createTimeline(stdout, roles);
+    },
+  };
+}
+
+async function started(perf: ChildProcess): Promise<void> {
+  const failed = Promise.race([once(perf, 'error'), once(perf, 'exit')]);
+  const result = await Promise.race([failed, sleep(STARTS_WITHIN_MS)]);
+  if (result !== undefined) throw new Error('perf record did not start: install linux-perf, and run as root');
+}
+
+type Ids = Pick<TracedProcesses, 'server' | 'provider'>;
+
+/** By thread id. Threads that ended before are unknown, so their time counts as that of others. */
+function rolesOf({ server, provider }: Ids): Map<number, Role> {
+  const roles = new Map<number, Role>();
+  for (const name of readdirSync('/proc')) {
+    const pid = Number(name);
+    if (!Number.isInteger(pid)) continue;
+    const role = roleOf(pid, { server, provider });
+    if (role === undefined) continue;
+    for (const thread of threadsOf(pid)) roles.set(thread, role);
+  }
+  roles.set(server, 'main');
+  return roles;
+}
+
+function roleOf(pid: number, { server, provider }: Ids): Role | undefined {
+  if (pid === server) return 'server';
+  if (pid === provider) return 'provider';
+  if (pid === process.pid) return 'generator';
+  try {
+    const name = readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
+    return name === 'postgres' ? 'postgres' : name.startsWith('redis') ? 'redis' : undefined;
+  } catch {
+    return undefined; // it has just ended
+  }
+}
+
+function threadsOf(pid: number): number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).map(Number);
+  } catch {
+    return [];
+  }
+}

@@ -1,7 +1,7 @@
 // Measures throughput and latency without pauses: each connection sends its next request as soon as it has the
 // previous response.
 import { openConnections } from './connection.ts';
-import { LEAD } from './latency.ts';
+import { EXCLUDED_SHARE } from './latency.ts';
 
 export type Load = {
   readonly port: number;
@@ -18,7 +18,7 @@ export type Throughput = {
   readonly perSecond: number;
   /** The generator's busy share of the time. Near 1 the generator itself may be the bottleneck. */
   readonly generatorBusy: number;
-  /** Milliseconds of each request after the first fifth, in ascending order. Undefined for statements without a server. */
+  /** Milliseconds of each request after the excluded ones, in ascending order. Undefined for bare SQL. */
   readonly latencies?: Float64Array;
 };
 
@@ -65,6 +65,6 @@ export async function closedLoop({ port, connections, seconds, next, observe }: 
     requests: latencies.length,
     perSecond: (latencies.length * 1_000) / (last - start),
     generatorBusy: busy,
-    latencies: Float64Array.from(latencies.slice(Math.floor(latencies.length * LEAD))).sort(),
+    latencies: Float64Array.from(latencies.slice(Math.floor(latencies.length * EXCLUDED_SHARE))).sort(),
   };
 }

@@ -2,9 +2,9 @@
 import { median } from '../median.ts';
 
 export type Latency = {
-  /** Requests per second: scheduled, or those of the closed loop in its first round. */
+  /** Scheduled requests per second. In a closed loop: the throughput of the first round. */
   readonly rate: number;
-  /** The number of requests in all rounds. */
+  /** The number of measured latencies in all rounds. */
   readonly requests: number;
   /** Milliseconds, the median of the rounds. */
   readonly p50: number;
@@ -16,10 +16,10 @@ export type Latency = {
 };
 
 /**
- * The share of the requests, from the first one, whose latency is not counted: after ANALYZE, a server plans its
- * statements again.
+ * The share of the requests at the start of a load that latencies exclude. PostgreSQL plans statements again in this
+ * time, because the tables have been analyzed.
  */
-export const LEAD = 1 / 5;
+export const EXCLUDED_SHARE = 1 / 5;
 
 type Measured = {
   readonly rate: number;

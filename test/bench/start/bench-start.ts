@@ -57,15 +57,15 @@ async function measure(start: Start): Promise<string> {
   }
   const each = (name: keyof Memory): number[] => memory.map((one) => one[name]);
   return `
-| what | median of ${rounds} | least | most | mark |
+| what | median of ${rounds} | least | most | target |
 |---|---|---|---|---|
 ${row('hub ready, external database, ms', ready, '< 1000')}
-${row(`resident after ${idle} s idle (RSS), MB`, each('rss'), '< 120')}
-${row('its share of it (PSS), MB', each('pss'), '')}
-${row('private to it, MB', each('own'), '')}
+${row(`RSS after ${idle} s idle, MB`, each('rss'), '< 120')}
+${row(`PSS after ${idle} s idle, MB`, each('pss'), '')}
+${row(`private memory after ${idle} s idle, MB`, each('own'), '')}
 ${row('`hubctl --help`, ms', help, '< 120')}
 ${row('`hubctl app list` at a running hub, ms', command, '< 250')}
-${row('the first since its start, ms', first, '< 250')}
+${row('first `hubctl app list` after the start, ms', first, '< 250')}
 `;
 }
 

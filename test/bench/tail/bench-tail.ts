@@ -34,12 +34,12 @@ const values = createProgram('npm run bench -- tail')
   .option('--scheduler', 'traces which threads and processes run, instead of functions; needs perf and root')
   .parse()
   .opts<Options>();
-/** V8 compiles hot code first under many connections, then under the load that is measured. */
+/** Durations of the loads before the measurement. V8 compiles hot code in them. */
 const WARM_UP_SECONDS = { many: 4, measured: 8 };
-/** PostgreSQL plans statements again after ANALYZE. */
+/** Duration of the load after ANALYZE and before the measurement. PostgreSQL plans its statements in this time. */
 const PLANNING_SECONDS = 1;
-/** Requests to prepare, if they are sent without pauses. The load ends early if there are too few. */
-const PREPARED_PER_SECOND = 3_000;
+/** Requests to prepare for each second without pauses. If they run out, the load ends early. */
+const PREPARED_PER_SECOND = { many: 12_000, measured: 3_000 };
 const plan = PLANS.full;
 const { seconds, connections } = values;
 const rate = values.pauses ? values.rate : undefined;
@@ -56,15 +56,20 @@ await interruptible(async (start: Start) => {
   for (const each of createCases(licenses).filter(({ name }) => values.only?.includes(name) ?? true)) {
     for (const { name, port, pid, database, inspect } of servers) {
       const load = { port, pid, rate, connections };
-      /** Loads the database, and analyzes it: rows of the warm-up change the plans. */
-      const prepare = async (wanted: typeof load, duration: number) => {
-        const count = Math.ceil(duration * (wanted.rate ?? PREPARED_PER_SECOND));
+      /** Inserts test data, and analyzes the tables, because the warm-up changes the statistics. */
+      const prepare = async (
+        options: typeof load,
+        duration: number,
+        perSecond = PREPARED_PER_SECOND.measured,
+      ) => {
+        const count = Math.ceil(duration * (options.rate ?? perSecond));
         const next = await each.prepare(database, count);
         await untilCalm(servers, plan.calmWithinMs);
-        return (part: number) => observeRequests({ ...wanted, next, seconds: part });
+        return (interval: number) => observeRequests({ ...options, next, seconds: interval });
       };
       const many = { ...load, connections: mainConnections(plan), rate: undefined };
-      await (await prepare(many, WARM_UP_SECONDS.many))(WARM_UP_SECONDS.many);
+      const warmUp = await prepare(many, WARM_UP_SECONDS.many, PREPARED_PER_SECOND.many);
+      await warmUp(WARM_UP_SECONDS.many);
       await (await prepare(load, WARM_UP_SECONDS.measured))(WARM_UP_SECONDS.measured);
       const observe = await prepare(load, PLANNING_SECONDS + seconds);
       await observe(PLANNING_SECONDS);

@@ -8,7 +8,7 @@ import type { Timeline } from './timeline.ts';
 
 const SLOWEST = 1 / 100;
 /** The share of requests around the median, which the slowest are compared with. */
-const MIDDLE = 1 / 5;
+const TYPICAL = 1 / 5;
 const MOST_PARTS = 20;
 const MOST_FILES = 8;
 
@@ -19,37 +19,37 @@ type Micros = Map<string, number>;
 
 /** Lines of text: quantiles, and microseconds per request by part and by file of the server. */
 export function describeProfile(requests: readonly TimedRequest[], profile: CpuProfile): string {
-  const { quantiles, slowest, middle } = groupsOf(requests);
+  const { quantiles, slowest, typical } = groupsOf(requests);
   const samples = timedSamples(profile);
-  const [slow, usual] = [slowest, middle].map((group) => average(group, samples)) as [Parts, Parts];
+  const [slow, usual] = [slowest, typical].map((group) => average(group, samples)) as [Parts, Parts];
   return [
     quantiles,
-    `  slowest 1 %, and median (µs a request): ${compared(slow.parts, usual.parts, MOST_PARTS)}`,
-    `  main thread, slowest 1 % and median (µs a request): ${threadTimes(slowest, middle)}`,
+    `  slowest 1 %, and the 20 % around the median (µs a request): ${compared(slow.parts, usual.parts, MOST_PARTS)}`,
+    `  main thread, of the same (µs a request): ${threadTimes(slowest, typical)}`,
     `  files: ${compared(slow.files, usual.files, MOST_FILES)}`,
   ].join('\n');
 }
 
-type PartsOf = (begin: number, end: number) => ReadonlyMap<string, number>;
+type MicrosOf = (begin: number, end: number) => ReadonlyMap<string, number>;
 
-/** Lines of text: quantiles, and microseconds per request by what it waits for. */
+/** Lines of text: quantiles, and microseconds per request by phase. */
 export function describeTimeline(requests: readonly TimedRequest[], timeline: Timeline): string {
-  const { quantiles, slowest, middle } = groupsOf(requests);
-  const mean = (group: readonly TimedRequest[], partsOf: PartsOf): Micros => {
+  const { quantiles, slowest, typical } = groupsOf(requests);
+  const mean = (group: readonly TimedRequest[], microsOf: MicrosOf): Micros => {
     const sums: Micros = new Map();
     for (const { begin, end } of group) {
-      for (const [part, micros] of partsOf(begin, end)) add(sums, part, micros / group.length);
+      for (const [part, micros] of microsOf(begin, end)) add(sums, part, micros / group.length);
     }
     return sums;
   };
   const elapsed = (begin: number, end: number) => new Map([['elapsed', end - begin]]);
-  const line = (title: string, partsOf: PartsOf): string =>
-    `  ${title}: ${compared(mean(slowest, partsOf), mean(middle, partsOf), MOST_PARTS)}`;
+  const line = (title: string, microsOf: MicrosOf): string =>
+    `  ${title}: ${compared(mean(slowest, microsOf), mean(typical, microsOf), MOST_PARTS)}`;
   return [
     quantiles,
-    line('slowest 1 %, and median (µs a request)', elapsed),
-    line('of this', timeline.partsOf),
-    line('processors while the main thread waits for one', timeline.usersOf),
+    line('slowest 1 %, and the 20 % around the median (µs a request)', elapsed),
+    line('of this', timeline.phasesOf),
+    line('CPU time of others while the main thread waits for a processor', timeline.consumersOf),
   ].join('\n');
 }
 
@@ -61,7 +61,7 @@ function groupsOf(requests: readonly TimedRequest[]) {
   return {
     quantiles: `  p50, p90, p99, maximum: ${values.join(', ')}, ${maximum} of ${requests.length} requests`,
     slowest: ascending.slice(at(1 - SLOWEST)),
-    middle: ascending.slice(at(0.5 - MIDDLE / 2), at(0.5 + MIDDLE / 2)),
+    typical: ascending.slice(at(0.5 - TYPICAL / 2), at(0.5 + TYPICAL / 2)),
   };
 }
 
@@ -132,7 +132,7 @@ function add(to: Micros, key: string, micros: number): void {
   to.set(key, (to.get(key) ?? 0) + micros);
 }
 
-/** The largest differences first. */
+/** The largest increases first. */
 function compared(slow: Micros, usual: Micros, most: number): string {
   const keys = [...new Set([...slow.keys(), ...usual.keys()])];
   const difference = (key: string): number => (slow.get(key) ?? 0) - (usual.get(key) ?? 0);

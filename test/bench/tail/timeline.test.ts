@@ -17,7 +17,7 @@ const woken = (at: number, thread: number): string =>
   `[000]     1.${`${at}`.padStart(6, '0')}: sched:sched_waking: comm=a pid=${thread} prio=120 target_cpu=000`;
 
 describe('the timeline of a scheduler trace', () => {
-  it('divides the time of a request by what it waits for', () => {
+  it('divides the time of a request into phases', () => {
     const timeline = createTimeline(
       [
         switched(0, 100, 0, 'R', MAIN),
@@ -32,13 +32,31 @@ describe('the timeline of a scheduler trace', () => {
       ].join('\n'),
       ROLES,
     );
-    expect([...timeline.partsOf(1_000_120, 1_000_370)]).to.have.deep.members([
+    expect([...timeline.phasesOf(1_000_120, 1_000_370)]).to.have.deep.members([
       ['main thread runs', 80 + 20],
       ['PostgreSQL runs', 60 + 10],
       ['PostgreSQL waits for the disk', 40],
       ['main thread waits for a processor', 40],
-      ['rest', 0],
+      ['no traced thread is active', 0],
     ]);
-    expect([...timeline.usersOf(1_000_120, 1_000_370)]).to.deep.equal([['another', 80]]);
+    expect([...timeline.consumersOf(1_000_120, 1_000_370)]).to.deep.equal([['other', 80]]);
+  });
+
+  it('counts a ready thread as running once a processor is idle, because switches from the idle thread are missing', () => {
+    const timeline = createTimeline(
+      [
+        switched(0, 100, 0, 'R', OTHER),
+        switched(1, 100, 0, 'R', OTHER + 1),
+        woken(110, MAIN),
+        switched(1, 130, OTHER + 1, 'S', 0),
+        switched(1, 180, MAIN, 'S', OTHER + 1),
+      ].join('\n'),
+      ROLES,
+    );
+    expect([...timeline.phasesOf(1_000_110, 1_000_200)]).to.have.deep.members([
+      ['main thread waits for a processor', 20],
+      ['main thread runs', 50],
+      ['no traced thread is active', 20],
+    ]);
   });
 });

@@ -1,39 +1,39 @@
-// Divides the time of requests by what they wait for, from the events of the scheduler.
+// Divides the time of requests into phases, from the events of the scheduler of Linux.
 
 const MAIN_WAITS = 'main thread waits for a processor';
 
-/** What a request waits for. The first one that applies at a moment counts, so the parts add up to the request. */
-type Part =
+/** What happens during a request. Several can apply at once; the first in this list counts. */
+type Phase =
   | 'main thread runs'
   | typeof MAIN_WAITS
   | 'other threads of the server run'
-  | 'other threads wait for a processor'
+  | 'other threads of the server wait for a processor'
   | 'PostgreSQL runs'
   | 'PostgreSQL waits for a processor'
   | 'PostgreSQL waits for the disk'
   | 'provider runs or waits for a processor'
   | 'Redis runs or waits for a processor'
   | 'load generator runs or waits for a processor'
-  | 'rest';
+  | 'no traced thread is active';
 
 type State = 'running' | 'ready' | 'disk' | 'asleep';
 export type Role = 'main' | 'server' | 'postgres' | 'provider' | 'redis' | 'generator';
 
 export type Timeline = {
-  /** Microseconds of each part from `begin` to `end`, which are microseconds of the monotonic clock. */
-  partsOf(begin: number, end: number): ReadonlyMap<Part, number>;
-  /** Microseconds of the processors by user, while the main thread waits for one. */
-  usersOf(begin: number, end: number): ReadonlyMap<User, number>;
+  /** Microseconds of each phase from `begin` to `end`, which are microseconds of the monotonic clock. */
+  phasesOf(begin: number, end: number): ReadonlyMap<Phase, number>;
+  /** CPU time in microseconds by consumer, while the main thread waits for a processor. */
+  consumersOf(begin: number, end: number): ReadonlyMap<Consumer, number>;
 };
 
-/** Who uses a processor. `another`: the kernel, or another program. */
-type User = Role | 'another';
+/** Who uses a processor. `other`: the kernel, or another program. */
+type Consumer = Role | 'other';
 
 type Slice = {
   readonly begin: number;
-  readonly part: Part;
-  /** Of the processors, if the main thread waits for one. */
-  readonly users: readonly User[];
+  readonly phase: Phase;
+  /** Who uses the processors. Empty unless the main thread waits for one. */
+  readonly consumers: readonly Consumer[];
 };
 
 const AT = String.raw`\s+(?<second>\d+)\.(?<micro>\d+): `;
@@ -59,36 +59,44 @@ export function createTimeline(text: string, roles: ReadonlyMap<number, Role>): 
     return result;
   };
   return {
-    partsOf: (begin, end) => sums(begin, end, ({ part }) => [part]),
-    usersOf: (begin, end) => sums(begin, end, ({ users }) => users),
+    phasesOf: (begin, end) => sums(begin, end, ({ phase }) => [phase]),
+    consumersOf: (begin, end) => sums(begin, end, ({ consumers }) => consumers),
   };
 }
 
 function slicesOf(text: string, roles: ReadonlyMap<number, Role>): Slice[] {
-  const processors = trackProcessors(roles);
+  const threads = trackThreads(roles);
   const slices: Slice[] = [];
   for (const line of text.split('\n')) {
     const { cpu, previous, state = '', next, ...switched } = SWITCH.exec(line)?.groups ?? {};
     const { thread, ...woken } = cpu === undefined ? (WAKING.exec(line)?.groups ?? {}) : {};
-    if (cpu !== undefined) processors.change(cpu, Number(previous), stateAfter(state), Number(next));
-    else if (thread !== undefined) processors.wake(Number(thread));
+    if (cpu !== undefined) threads.onSwitch(cpu, Number(previous), stateAfter(state), Number(next));
+    else if (thread !== undefined) threads.onWake(Number(thread));
     else continue;
     const { second, micro } = { ...switched, ...woken };
-    const part = currentPart(processors.is);
-    const users = part === MAIN_WAITS ? processors.users() : [];
-    slices.push({ begin: Number(second) * 1_000_000 + Number(micro), part, users });
+    const phase = currentPhase(threads.hasThread);
+    const consumers = phase === MAIN_WAITS ? threads.consumers() : [];
+    slices.push({ begin: Number(second) * 1_000_000 + Number(micro), phase, consumers });
   }
   return slices;
 }
 
-/** Follows which threads run, and which wait. */
-function trackProcessors(roles: ReadonlyMap<number, Role>) {
+/**
+ * Follows which threads run, and which wait. The trace misses many switches from the idle thread. So a thread that is
+ * ready runs as soon as a processor is idle.
+ */
+function trackThreads(roles: ReadonlyMap<number, Role>) {
   const states = new Map<number, State>();
   /** How many threads of a role are in a state. */
   const counts = new Map<string, number>();
   /** The running thread by processor. */
   const running = new Map<string, number>();
-  const enter = (thread: number, state: State): void => {
+  /** In the order in which they became ready. */
+  const ready = new Set<number>();
+  const setState = (thread: number, state: State): void => {
+    ready.delete(thread);
+    if (thread === IDLE) return;
+    if (state === 'ready') ready.add(thread);
     const role = roles.get(thread);
     if (role === undefined) return;
     const before = states.get(thread);
@@ -96,30 +104,35 @@ function trackProcessors(roles: ReadonlyMap<number, Role>) {
     states.set(thread, state);
     add(counts, `${role} ${state}`, 1);
   };
-  return {
-    is: (role: Role, state: State): boolean => (counts.get(`${role} ${state}`) ?? 0) > 0,
-    users: (): User[] =>
-      [...running.values()]
-        .filter((thread) => thread !== IDLE)
-        .map((thread) => roles.get(thread) ?? 'another'),
-    /**
-     * The trace misses many switches from the idle thread. So a thread that is woken counts as running if a
-     * processor is idle.
-     */
-    wake(thread: number): void {
-      if ([...running.values()].includes(thread)) return;
-      const idle = [...running].find(([, current]) => current === IDLE)?.[0];
-      if (idle !== undefined) running.set(idle, thread);
-      enter(thread, idle === undefined ? 'ready' : 'running');
-    },
-    change(cpu: string, previous: number, state: State, next: number): void {
-      for (const [each, current] of running) {
-        const isElsewhere = current === previous || (current === next && next !== IDLE);
-        if (each !== cpu && isElsewhere) running.set(each, IDLE);
-      }
+  const isRunning = (thread: number): boolean => [...running.values()].includes(thread);
+  const useIdleProcessors = (): void => {
+    for (const [cpu, current] of running) {
+      const [next] = current === IDLE ? ready : [];
+      if (next === undefined) continue;
       running.set(cpu, next);
-      enter(previous, state);
-      enter(next, 'running');
+      setState(next, 'running');
+    }
+  };
+  return {
+    /** Whether any thread of the role is in the state. */
+    hasThread: (role: Role, state: State): boolean => (counts.get(`${role} ${state}`) ?? 0) > 0,
+    consumers: (): Consumer[] =>
+      [...running.values()].filter((thread) => thread !== IDLE).map((thread) => roles.get(thread) ?? 'other'),
+    onWake(thread: number): void {
+      if (isRunning(thread)) return;
+      setState(thread, 'ready');
+      useIdleProcessors();
+    },
+    onSwitch(cpu: string, previous: number, state: State, next: number): void {
+      for (const [each, current] of running) {
+        if (each !== cpu && (current === previous || current === next)) running.set(each, IDLE);
+      }
+      const assumed = running.get(cpu);
+      running.set(cpu, next);
+      setState(previous, state);
+      setState(next, 'running');
+      if (assumed !== undefined && assumed !== previous && !isRunning(assumed)) setState(assumed, 'ready');
+      useIdleProcessors();
     },
   };
 }
@@ -129,20 +142,20 @@ function stateAfter(previous: string): State {
   return previous.startsWith('D') ? 'disk' : 'asleep';
 }
 
-function currentPart(is: (role: Role, state: State) => boolean): Part {
-  if (is('main', 'running')) return 'main thread runs';
-  if (is('main', 'ready')) return MAIN_WAITS;
-  if (is('server', 'running')) return 'other threads of the server run';
-  if (is('server', 'ready')) return 'other threads wait for a processor';
-  if (is('postgres', 'running')) return 'PostgreSQL runs';
-  if (is('postgres', 'ready')) return 'PostgreSQL waits for a processor';
-  if (is('postgres', 'disk')) return 'PostgreSQL waits for the disk';
-  if (is('provider', 'running') || is('provider', 'ready')) return 'provider runs or waits for a processor';
-  if (is('redis', 'running') || is('redis', 'ready')) return 'Redis runs or waits for a processor';
-  if (is('generator', 'running') || is('generator', 'ready')) {
+function currentPhase(has: (role: Role, state: State) => boolean): Phase {
+  if (has('main', 'running')) return 'main thread runs';
+  if (has('main', 'ready')) return MAIN_WAITS;
+  if (has('server', 'running')) return 'other threads of the server run';
+  if (has('server', 'ready')) return 'other threads of the server wait for a processor';
+  if (has('postgres', 'running')) return 'PostgreSQL runs';
+  if (has('postgres', 'ready')) return 'PostgreSQL waits for a processor';
+  if (has('postgres', 'disk')) return 'PostgreSQL waits for the disk';
+  if (has('provider', 'running') || has('provider', 'ready')) return 'provider runs or waits for a processor';
+  if (has('redis', 'running') || has('redis', 'ready')) return 'Redis runs or waits for a processor';
+  if (has('generator', 'running') || has('generator', 'ready')) {
     return 'load generator runs or waits for a processor';
   }
-  return 'rest';
+  return 'no traced thread is active';
 }
 
 /** The index of the first slice that begins after `time`, by binary search. */

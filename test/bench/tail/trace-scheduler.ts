@@ -1,4 +1,4 @@
-// Traces which threads the processors run, by `perf` of linux-perf. It needs root.
+// Traces which threads the processors run, with `perf` (the package linux-perf). It needs root.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -20,8 +20,10 @@ export type TracedProcesses = {
   readonly provider: number;
 };
 
-const STARTS_WITHIN_MS = 1_000;
-const TRACE_BYTES = 4 * 1024 ** 3;
+/** perf counts as started if it still runs after this time. */
+const EXIT_CHECK_MS = 1_000;
+/** A string of V8 has about 512 MiB at most: a trace of a few minutes. */
+const MAX_TEXT_BYTES = 500 * 1024 ** 2;
 
 /** @throws Error if `perf` is missing or may not trace the scheduler */
 export async function traceScheduler(processes: TracedProcesses): Promise<SchedulerTrace> {
@@ -39,9 +41,11 @@ export async function traceScheduler(processes: TracedProcesses): Promise<Schedu
       await ended;
       const { stdout } = await promisify(execFile)(
         'perf',
-        ['script', '-i', file, '-F', 'cpu,time,event,trace'],
-        { maxBuffer: TRACE_BYTES },
+        ['script', '-i', file, '-F', 'cpu,time,event,trace', '--show-lost-events'],
+        { maxBuffer: MAX_TEXT_BYTES },
       );
+      const lost = stdout.match(/PERF_RECORD_LOST/g)?.length ?? 0;
+      if (lost > 0) process.stderr.write(`perf lost events ${lost} times\n`);
       return createTimeline(stdout, roles);
     },
   };
@@ -49,13 +53,13 @@ export async function traceScheduler(processes: TracedProcesses): Promise<Schedu
 
 async function started(perf: ChildProcess): Promise<void> {
   const failed = Promise.race([once(perf, 'error'), once(perf, 'exit')]);
-  const result = await Promise.race([failed, sleep(STARTS_WITHIN_MS)]);
+  const result = await Promise.race([failed, sleep(EXIT_CHECK_MS)]);
   if (result !== undefined) throw new Error('perf record did not start: install linux-perf, and run as root');
 }
 
 type Ids = Pick<TracedProcesses, 'server' | 'provider'>;
 
-/** By thread id. Threads that ended before are unknown, so their time counts as that of others. */
+/** By thread id. Threads that end before the trace stops have no role, so their time counts as that of others. */
 function rolesOf({ server, provider }: Ids): Map<number, Role> {
   const roles = new Map<number, Role>();
   for (const name of readdirSync('/proc')) {

@@ -14,7 +14,7 @@ import { closedLoop } from '../load/closed-loop.ts';
 import { median } from '../median.ts';
 import { postgresCpuSeconds, usageOf } from '../sides/process-cost.ts';
 import { warmUp } from '../warm-up.ts';
-import { type SampledSessions, sampleSessions } from './active-sessions.ts';
+import { type SampledSessions, sampleSessions } from './sample-sessions.ts';
 
 createProgram('npm run bench -- workers')
   .description('Measures throughput by number of workers, and of hubs on one database.')
@@ -42,8 +42,8 @@ type Sample = {
   /** Peak resident memory of the largest process of the hubs. */
   readonly largestMiB: number;
   /** In another window, because sampling takes CPU time. */
-  readonly activeSessions: SampledSessions['active'];
-  /** In that window too. The requests of a batch share a transaction. */
+  readonly sessions: SampledSessions['byWaitEvent'];
+  /** Measured in the same window. The requests of a batch share a transaction. */
   readonly requestsPerTransaction: number;
 };
 
@@ -91,8 +91,7 @@ async function measure({ name, hubs: count, workers }: (typeof SETUPS)[number], 
       return results.reduce((sum, { perSecond }) => sum + perSecond, 0);
     };
     await warmUp(WARM_UP, drive);
-    // Autovacuum would do this during some measurements. PostgreSQL plans the statements again after it, so the hubs are
-    // warmed up once more.
+    // Otherwise autovacuum would run during some measurements. ANALYZE invalidates plans, so the hubs are warmed up again.
     await query(databaseUrl, 'vacuum analyze');
     await drive(WARM_UP.windowSeconds);
     const before = processors(hubs);
@@ -101,7 +100,7 @@ async function measure({ name, hubs: count, workers }: (typeof SETUPS)[number], 
     const elapsed = (performance.now() - begun) / 1_000;
     const after = processors(hubs);
     let sampledPerSecond = 0;
-    const { active, transactionsPerSecond } = await sampleSessions(databaseUrl, async () => {
+    const { byWaitEvent, transactionsPerSecond } = await sampleSessions(databaseUrl, async () => {
       sampledPerSecond = await drive(SAMPLED_SECONDS);
     });
     const key = `${load.name} | ${name}`;
@@ -113,7 +112,7 @@ async function measure({ name, hubs: count, workers }: (typeof SETUPS)[number], 
         postgres: (after.postgres - before.postgres) / elapsed,
         client: (after.client - before.client) / elapsed,
         largestMiB: after.largestMiB,
-        activeSessions: active,
+        sessions: byWaitEvent,
         requestsPerTransaction: sampledPerSecond / transactionsPerSecond,
       },
     ]);
@@ -176,17 +175,17 @@ function table(): string {
     return `| ${[key, ...figures].join(' | ')} |`;
   });
   const head =
-    '| request | processes | requests per second | CPU of the hub | CPU of PostgreSQL | CPU of the client | largest process, MiB | requests per transaction | active sessions of PostgreSQL by wait event |\n|---|---|---|---|---|---|---|---|---|';
+    '| request | processes | requests per second | CPU of the hub | CPU of PostgreSQL | CPU of the client | largest process, MiB | requests per transaction | sessions of PostgreSQL by wait event |\n|---|---|---|---|---|---|---|---|---|';
   return `${[head, ...lines.toSorted()].join('\n')}\n`;
 }
 
 /** The most frequent wait events, with the average number of sessions. */
 function sessionsOf(all: readonly Sample[]): string {
-  const events = new Set(all.flatMap(({ activeSessions }) => [...activeSessions.keys()]));
+  const events = new Set(all.flatMap(({ sessions }) => [...sessions.keys()]));
   return [...events]
     .map((event) => ({
       event,
-      count: median(all.map(({ activeSessions }) => activeSessions.get(event) ?? 0)),
+      count: median(all.map(({ sessions }) => sessions.get(event) ?? 0)),
     }))
     .filter(({ count }) => count >= 0.05)
     .toSorted((one, other) => other.count - one.count)

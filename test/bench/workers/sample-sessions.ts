@@ -1,17 +1,20 @@
-// Samples what the sessions of hubs in PostgreSQL do: run, or wait for a lock, the write-ahead log, a block, or the hub within
-// a transaction (ClientRead). Also counts their transactions.
+// Samples pg_stat_activity: how many sessions that are not idle run, or wait, by wait event. Also counts transactions.
 import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
 
 export type SampledSessions = {
-  /** The average number of active sessions by wait event. `running`: on a processor, or waiting for one. */
-  readonly active: ReadonlyMap<string, number>;
+  /**
+   * The average number of sessions that are not idle. `running`: on a processor, or waiting for one. `ClientRead`: in a
+   * transaction, waiting for the next statement.
+   */
+  readonly byWaitEvent: ReadonlyMap<string, number>;
+  /** An estimate: each session reports its transactions up to a second later. NaN if `work` ended too early. */
   readonly transactionsPerSecond: number;
 };
 
-const EVERY_MS = 5;
+const SAMPLE_INTERVAL_MS = 5;
 /** A session of PostgreSQL reports its transactions at most once a second. */
-const REPORTS_WITHIN_MS = 1_000;
+const STATISTICS_INTERVAL_MS = 1_000;
 
 /** Samples until `work` ends. */
 export async function sampleSessions(
@@ -33,27 +36,27 @@ export async function sampleSessions(
   working.catch(() => {}); // handled below: it may fail before that
   try {
     for (; !hasEnded; samples++) {
-      const { rows } = await client.query<{ event: string }>(ACTIVE);
+      const { rows } = await client.query<{ event: string }>(NON_IDLE_SESSIONS);
       for (const { event } of rows) counts.set(event, (counts.get(event) ?? 0) + 1);
-      if (performance.now() - begun > REPORTS_WITHIN_MS) {
+      if (performance.now() - begun > STATISTICS_INTERVAL_MS) {
         last = await countTransactions(client, samples);
         first ??= last;
       }
-      await setTimeout(EVERY_MS);
+      await setTimeout(SAMPLE_INTERVAL_MS);
     }
     await working;
   } finally {
     await client.end();
   }
   return {
-    active: new Map([...counts].map(([event, count]) => [event, count / samples])),
+    byWaitEvent: new Map([...counts].map(([event, count]) => [event, count / samples])),
     transactionsPerSecond:
-      first && last ? (last.count - first.count) / (last.atSeconds - first.atSeconds) : 0,
+      first && last ? (last.count - first.count) / (last.atSeconds - first.atSeconds) : Number.NaN,
   };
 }
 
-const ACTIVE = {
-  name: 'active_sessions',
+const NON_IDLE_SESSIONS = {
+  name: 'non_idle_sessions',
   text: `select coalesce(wait_event, 'running') as event from pg_stat_activity
          where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'
            and backend_type = 'client backend'`,
@@ -61,7 +64,10 @@ const ACTIVE = {
 
 type Transactions = { readonly count: number; readonly atSeconds: number };
 
-/** Without those of this sampler, which makes two in each turn after the first second. */
+/**
+ * Excludes the transactions of the sampler: two for each sample once this function runs. Only the difference between two
+ * results is exact.
+ */
 async function countTransactions(client: pg.Client, samples: number): Promise<Transactions> {
   const { rows } = await client.query<{ count: string }>({
     name: 'transactions',

@@ -9,7 +9,9 @@ export function registerServe(program: Command, commandContext: CommandContext):
   const command = addCommand(program, 'serve', {
     description:
       'Runs a hub until SIGTERM, SIGINT or SIGHUP: the public gateway, the internal port (RPC and /metrics) and, without DATABASE_URL, an embedded PostgreSQL in the data directory. With a certificate, SIGHUP reloads it instead. With more than one worker, several processes serve the same two ports, and the hub restarts a process that dies. The log goes to standard output or, with --log-file, to files: one JSON object per line.',
-    examples: ['DATABASE_URL=postgres://hub@db/hub REDIS_URL=redis://redis hubctl serve --host 0.0.0.0 --workers 4'],
+    examples: [
+      'DATABASE_URL=postgres://hub@db/hub REDIS_URL=redis://redis hubctl serve --host 0.0.0.0 --workers 4',
+    ],
     prints: { other: 'The log, one JSON object a line, with or without `--output json`.' },
   }).action(async (flags) => {
     const settings = readSettings(flags, process.env);

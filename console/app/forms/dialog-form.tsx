@@ -85,8 +85,16 @@ function Modal({ title, isOpen, onClose, wide = false, children }: ModalProps) {
     if (isOpen) dialog.current?.showModal();
     else dialog.current?.close();
   }, [isOpen]);
+  // Escape fires `cancel` at once. `close` comes later, when a quick user may have opened the dialog again. A file
+  // field in the dialog fires `cancel` too.
   return (
-    <dialog ref={dialog} class={wide ? 'wide-dialog' : ''} aria-labelledby={heading} onClose={onClose}>
+    <dialog
+      ref={dialog}
+      class={wide ? 'wide-dialog' : ''}
+      aria-labelledby={heading}
+      onCancel={({ target }) => target === dialog.current && onClose()}
+      onClose={() => dialog.current?.open !== true && onClose()}
+    >
       {isOpen && (
         <>
           <h2 id={heading}>{title}</h2>

@@ -41,22 +41,4 @@ describe('the timeline of a scheduler trace', () => {
     ]);
     expect([...timeline.consumersOf(1_000_120, 1_000_370)]).to.deep.equal([['other', 80]]);
   });
-
-  it('counts a ready thread as running once a processor is idle, because switches from the idle thread are missing', () => {
-    const timeline = createTimeline(
-      [
-        switched(0, 100, 0, 'R', OTHER),
-        switched(1, 100, 0, 'R', OTHER + 1),
-        woken(110, MAIN),
-        switched(1, 130, OTHER + 1, 'S', 0),
-        switched(1, 180, MAIN, 'S', OTHER + 1),
-      ].join('\n'),
-      ROLES,
-    );
-    expect([...timeline.phasesOf(1_000_110, 1_000_200)]).to.have.deep.members([
-      ['main thread waits for a processor', 20],
-      ['main thread runs', 50],
-      ['no traced thread is active', 20],
-    ]);
-  });
 });

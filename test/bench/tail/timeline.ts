@@ -83,7 +83,7 @@ function slicesOf(text: string, roles: ReadonlyMap<number, Role>): Slice[] {
 
 /**
  * Follows which threads run, and which wait. The trace misses many switches from the idle thread. So a thread that is
- * ready runs as soon as a processor is idle.
+ * woken counts as running if a processor is idle.
  */
 function trackThreads(roles: ReadonlyMap<number, Role>) {
   const states = new Map<number, State>();
@@ -91,12 +91,7 @@ function trackThreads(roles: ReadonlyMap<number, Role>) {
   const counts = new Map<string, number>();
   /** The running thread by processor. */
   const running = new Map<string, number>();
-  /** In the order in which they became ready. */
-  const ready = new Set<number>();
   const setState = (thread: number, state: State): void => {
-    ready.delete(thread);
-    if (thread === IDLE) return;
-    if (state === 'ready') ready.add(thread);
     const role = roles.get(thread);
     if (role === undefined) return;
     const before = states.get(thread);
@@ -104,35 +99,24 @@ function trackThreads(roles: ReadonlyMap<number, Role>) {
     states.set(thread, state);
     add(counts, `${role} ${state}`, 1);
   };
-  const isRunning = (thread: number): boolean => [...running.values()].includes(thread);
-  const useIdleProcessors = (): void => {
-    for (const [cpu, current] of running) {
-      const [next] = current === IDLE ? ready : [];
-      if (next === undefined) continue;
-      running.set(cpu, next);
-      setState(next, 'running');
-    }
-  };
   return {
     /** Whether any thread of the role is in the state. */
     hasThread: (role: Role, state: State): boolean => (counts.get(`${role} ${state}`) ?? 0) > 0,
     consumers: (): Consumer[] =>
       [...running.values()].filter((thread) => thread !== IDLE).map((thread) => roles.get(thread) ?? 'other'),
     onWake(thread: number): void {
-      if (isRunning(thread)) return;
-      setState(thread, 'ready');
-      useIdleProcessors();
+      if ([...running.values()].includes(thread)) return;
+      const idle = [...running].find(([, current]) => current === IDLE)?.[0];
+      if (idle !== undefined) running.set(idle, thread);
+      setState(thread, idle === undefined ? 'ready' : 'running');
     },
     onSwitch(cpu: string, previous: number, state: State, next: number): void {
       for (const [each, current] of running) {
         if (each !== cpu && (current === previous || current === next)) running.set(each, IDLE);
       }
-      const assumed = running.get(cpu);
       running.set(cpu, next);
       setState(previous, state);
       setState(next, 'running');
-      if (assumed !== undefined && assumed !== previous && !isRunning(assumed)) setState(assumed, 'ready');
-      useIdleProcessors();
     },
   };
 }

@@ -3,6 +3,7 @@
 import { createStackOf, partOf } from '../profile/by-part.ts';
 import type { CpuProfile, ProfileNode } from '../profile/cpu-profile.ts';
 import type { ThreadTime } from '../sides/process-cost.ts';
+import { firstIndex } from './first-index.ts';
 import type { TimedRequest } from './observe-requests.ts';
 import type { Timeline } from './timeline.ts';
 
@@ -99,7 +100,7 @@ function timedSamples(profile: CpuProfile): TimedSample[] {
 function average(requests: readonly TimedRequest[], samples: readonly TimedSample[]): Parts {
   const result: Parts = { parts: new Map(), files: new Map() };
   for (const { begin, end } of requests) {
-    for (let index = firstAfter(begin, samples); index < samples.length; index++) {
+    for (let index = firstIndex(samples, (sample) => sample.end > begin); index < samples.length; index++) {
       const sample = samples[index];
       if (sample === undefined || sample.begin >= end) break;
       const micros = Math.min(end, sample.end) - Math.max(begin, sample.begin);
@@ -111,17 +112,6 @@ function average(requests: readonly TimedRequest[], samples: readonly TimedSampl
     }
   }
   return result;
-}
-
-/** The index of the first sample that ends after `begin`, by binary search. */
-function firstAfter(begin: number, samples: readonly TimedSample[]): number {
-  let [low, high] = [0, samples.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((samples[middle]?.end ?? 0) > begin) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
 
 function isOwn(url: string): boolean {

@@ -1,4 +1,5 @@
 // Divides the time of requests into phases, from the events of the scheduler of Linux.
+import { firstIndex } from './first-index.ts';
 
 const MAIN_WAITS = 'main thread waits for a processor';
 
@@ -49,7 +50,11 @@ export function createTimeline(text: string, roles: ReadonlyMap<number, Role>): 
   const slices = slicesOf(text, roles);
   const sums = <Key>(begin: number, end: number, keysOf: (slice: Slice) => readonly Key[]) => {
     const result = new Map<Key, number>();
-    for (let index = Math.max(0, firstAfter(begin, slices) - 1); index < slices.length; index++) {
+    for (
+      let index = Math.max(0, firstIndex(slices, (slice) => slice.begin > begin) - 1);
+      index < slices.length;
+      index++
+    ) {
       const slice = slices[index];
       if (slice === undefined || slice.begin >= end) break;
       const until = Math.min(end, slices[index + 1]?.begin ?? end);
@@ -140,17 +145,6 @@ function currentPhase(has: (role: Role, state: State) => boolean): Phase {
     return 'load generator runs or waits for a processor';
   }
   return 'no traced thread is active';
-}
-
-/** The index of the first slice that begins after `time`, by binary search. */
-function firstAfter(time: number, slices: readonly Slice[]): number {
-  let [low, high] = [0, slices.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((slices[middle]?.begin ?? 0) > time) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
 
 function add<Key>(to: Map<Key, number>, key: Key, number: number): void {

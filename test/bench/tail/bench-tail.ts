@@ -13,7 +13,7 @@ import { startPeer } from '../sides/peer.ts';
 import { makeLicenses } from '../test-data.ts';
 import { describeProfile, describeTimeline } from './describe-tail.ts';
 import { observeRequests, type TimedRequest } from './observe-requests.ts';
-import { type TracedProcesses, traceScheduler } from './trace-scheduler.ts';
+import { type TraceOptions, traceScheduler } from './trace-scheduler.ts';
 
 type Options = {
   readonly only?: readonly CaseName[];
@@ -74,18 +74,20 @@ await interruptible(async (start: Start) => {
       const observe = await prepare(load, PLANNING_SECONDS + seconds);
       await observe(PLANNING_SECONDS);
       const description = values.scheduler
-        ? await describeWaits(() => observe(seconds), { directory, server: pid, provider: provider.pid })
+        ? await describeWaits(() => observe(seconds), {
+            directory,
+            seconds,
+            server: pid,
+            provider: provider.pid,
+          })
         : await describeFunctions(() => observe(seconds), await inspect());
       process.stdout.write(`${each.title}: ${name}\n${description}\n`);
     }
   }
 });
 
-async function describeWaits(
-  observe: () => Promise<TimedRequest[]>,
-  processes: TracedProcesses,
-): Promise<string> {
-  const trace = await traceScheduler(processes);
+async function describeWaits(observe: () => Promise<TimedRequest[]>, options: TraceOptions): Promise<string> {
+  const trace = await traceScheduler(options);
   const requests = await observe();
   return describeTimeline(requests, await trace.stop());
 }

@@ -12,9 +12,11 @@ export type SchedulerTrace = {
   stop(): Promise<Timeline>;
 };
 
-export type TracedProcesses = {
+export type TraceOptions = {
   /** For the file of the trace. */
   readonly directory: string;
+  /** perf ends by itself some time after these seconds, if nothing ends it. */
+  readonly seconds: number;
   /** Process ids. */
   readonly server: number;
   readonly provider: number;
@@ -22,20 +24,21 @@ export type TracedProcesses = {
 
 /** perf counts as started if it still runs after this time. */
 const EXIT_CHECK_MS = 1_000;
+const SPARE_SECONDS = 60;
 /** A string of V8 has about 512 MiB at most: a trace of a few minutes. */
 const MAX_TEXT_BYTES = 500 * 1024 ** 2;
 
 /** @throws Error if `perf` is missing or may not trace the scheduler */
-export async function traceScheduler(processes: TracedProcesses): Promise<SchedulerTrace> {
-  const file = join(processes.directory, 'scheduler.data');
+export async function traceScheduler(options: TraceOptions): Promise<SchedulerTrace> {
+  const file = join(options.directory, 'scheduler.data');
   const events = ['sched:sched_switch', 'sched:sched_waking'].flatMap((event) => ['-e', event]);
-  const perf = spawn('perf', ['record', '-a', '-k', 'CLOCK_MONOTONIC', '-m', '4M', ...events, '-o', file], {
-    stdio: 'ignore',
-  });
+  const limit = ['--', 'sleep', String(options.seconds + SPARE_SECONDS)];
+  const record = ['record', '-a', '-k', 'CLOCK_MONOTONIC', '-m', '4M', ...events, '-o', file, ...limit];
+  const perf = spawn('perf', record, { stdio: 'ignore' });
   await started(perf);
   return {
     async stop() {
-      const roles = rolesOf(processes);
+      const roles = rolesOf(options);
       const ended = once(perf, 'exit');
       perf.kill('SIGINT');
       await ended;
@@ -57,7 +60,7 @@ async function started(perf: ChildProcess): Promise<void> {
   if (result !== undefined) throw new Error('perf record did not start: install linux-perf, and run as root');
 }
 
-type Ids = Pick<TracedProcesses, 'server' | 'provider'>;
+type Ids = Pick<TraceOptions, 'server' | 'provider'>;
 
 /** By thread id. Threads that end before the trace stops have no role, so their time counts as that of others. */
 function rolesOf({ server, provider }: Ids): Map<number, Role> {

@@ -33,7 +33,19 @@ export async function traceScheduler(options: TraceOptions): Promise<SchedulerTr
   const file = join(options.directory, 'scheduler.data');
   const events = ['sched:sched_switch', 'sched:sched_waking'].flatMap((event) => ['-e', event]);
   const limit = ['--', 'sleep', String(options.seconds + SPARE_SECONDS)];
-  const record = ['record', '-a', '-k', 'CLOCK_MONOTONIC', '-m', '4M', ...events, '-o', file, ...limit];
+  const record = [
+    'record',
+    '-a',
+    '--no-buildid',
+    '-k',
+    'CLOCK_MONOTONIC',
+    '-m',
+    '4M',
+    ...events,
+    '-o',
+    file,
+    ...limit,
+  ];
   const perf = spawn('perf', record, { stdio: 'ignore' });
   await started(perf);
   return {

@@ -1,7 +1,7 @@
 // Measures throughput and latency without pauses: each connection sends its next request as soon as it has the
 // previous response.
 import { openConnections } from './connection.ts';
-import { EXCLUDED_SHARE } from './latency.ts';
+import { countedLatencies } from './latency.ts';
 
 export type Load = {
   readonly port: number;
@@ -65,6 +65,6 @@ export async function closedLoop({ port, connections, seconds, next, observe }: 
     requests: latencies.length,
     perSecond: (latencies.length * 1_000) / (last - start),
     generatorBusy: busy,
-    latencies: Float64Array.from(latencies.slice(Math.floor(latencies.length * EXCLUDED_SHARE))).sort(),
+    latencies: countedLatencies(Float64Array.from(latencies)),
   };
 }

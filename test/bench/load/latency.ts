@@ -19,7 +19,12 @@ export type Latency = {
  * The share of the requests at the start of a load that latencies exclude. PostgreSQL plans statements again in this
  * time, because the tables have been analyzed.
  */
-export const EXCLUDED_SHARE = 1 / 5;
+const EXCLUDED_SHARE = 1 / 5;
+
+/** In ascending order, without the excluded ones. `latencies` are in the order of the requests, and are reordered. */
+export function countedLatencies(latencies: Float64Array): Float64Array {
+  return latencies.subarray(Math.floor(latencies.length * EXCLUDED_SHARE)).sort();
+}
 
 type Measured = {
   readonly rate: number;

@@ -4,7 +4,7 @@
 // counts from when the request is sent: timers are up to a millisecond late, which is the generator's delay.
 import type { Load } from './closed-loop.ts';
 import { type Connection, openConnections } from './connection.ts';
-import { EXCLUDED_SHARE } from './latency.ts';
+import { countedLatencies } from './latency.ts';
 
 export type Paced = {
   /** Scheduled requests per second. */
@@ -75,5 +75,5 @@ export async function openLoop(options: PacedLoadOptions): Promise<Paced> {
     for (const connection of open) connection.close();
   }
   const generatorBusy = performance.eventLoopUtilization(before).utilization;
-  return { rate, latencies: latencies.subarray(Math.floor(total * EXCLUDED_SHARE)).sort(), generatorBusy };
+  return { rate, latencies: countedLatencies(latencies), generatorBusy };
 }

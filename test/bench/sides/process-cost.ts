@@ -30,20 +30,27 @@ export function postgresCpuSeconds(): number | undefined {
     const data = dirname(process.env['HUB_TEST_POSTGRES_LOG'] ?? '');
     const postmaster = Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]);
     const { own, ended } = statOf(postmaster);
-    const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-    return children.reduce((sum, pid) => sum + secondsOfChild(Number(pid), postmaster), own + ended);
+    return childrenOf(postmaster).reduce((sum, pid) => sum + (usageOf(pid)?.cpuSeconds ?? 0), own + ended);
   } catch {
     return undefined;
   }
 }
 
-function secondsOfChild(pid: number, expectedParent: number): number {
-  try {
-    const { parent, own } = statOf(pid);
-    return parent === expectedParent ? own : 0;
-  } catch {
-    return 0; // it has just ended
-  }
+/** The process ids of the children of a process. */
+export function childrenOf(parent: number): number[] {
+  return processIds().filter((pid) => {
+    try {
+      return statOf(pid).parent === parent;
+    } catch {
+      return false; // it has just ended
+    }
+  });
+}
+
+export function processIds(): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
 }
 
 /** CPU seconds of a process and of its ended children. @throws Error if there is no such process */

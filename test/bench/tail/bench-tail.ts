@@ -1,7 +1,7 @@
 // `npm run bench -- tail`: shows what the slowest requests wait for, compared with the median ones.
 import { parseCount } from '../../../cli/parse/parse-number.ts';
 import { createProgram, parsePositive } from '../../support/parse-options.ts';
-import { CASES_HELP, type CaseName, createCases, parseCases } from '../cases.ts';
+import { CASES_HELP, type Case, type CaseName, createCases, parseCases } from '../cases.ts';
 import { interruptible, type Start } from '../interruptible.ts';
 import { untilCalm } from '../measure.ts';
 import { mainConnections, PLANS, SINGLE_RATE } from '../measurement-plan.ts';
@@ -13,7 +13,7 @@ import { startPeer } from '../sides/peer.ts';
 import { makeLicenses } from '../test-data.ts';
 import { describeProfile, describeTimeline } from './describe-tail.ts';
 import { observeRequests, type TimedRequest } from './observe-requests.ts';
-import { type TraceOptions, traceScheduler } from './trace-scheduler.ts';
+import { traceScheduler } from './trace-scheduler.ts';
 
 type Options = {
   readonly only?: readonly CaseName[];
@@ -53,44 +53,37 @@ await interruptible(async (start: Start) => {
   const servers = [await begin(() => startHub(options)), await begin(() => startPeer(options))];
   const licenses = makeLicenses(plan.licenses);
   for (const { database } of servers) await database.addLicenses(licenses);
+  const describe = async (each: Case, { port, pid, database, inspect }: (typeof servers)[number]) => {
+    const load = { port, pid, rate, connections };
+    /** Inserts test data, and analyzes the tables, because the warm-up changes the statistics. */
+    const prepare = async (
+      wanted: typeof load,
+      duration: number,
+      perSecond = PREPARED_PER_SECOND.measured,
+    ) => {
+      const next = await each.prepare(database, Math.ceil(duration * (wanted.rate ?? perSecond)));
+      await untilCalm(servers, plan.calmWithinMs);
+      return (interval: number) => observeRequests({ ...wanted, next, seconds: interval });
+    };
+    const many = { ...load, connections: mainConnections(plan), rate: undefined };
+    const warmUp = await prepare(many, WARM_UP_SECONDS.many, PREPARED_PER_SECOND.many);
+    await warmUp(WARM_UP_SECONDS.many);
+    const warmUpMeasured = await prepare(load, WARM_UP_SECONDS.measured);
+    await warmUpMeasured(WARM_UP_SECONDS.measured);
+    const observe = await prepare(load, PLANNING_SECONDS + seconds);
+    await observe(PLANNING_SECONDS);
+    if (!values.scheduler) return describeFunctions(() => observe(seconds), await inspect());
+    const processes = { server: pid, provider: provider.pid };
+    const trace = await begin(() => traceScheduler({ directory, ...processes }));
+    const requests = await observe(seconds);
+    return describeTimeline(requests, await trace.timeline());
+  };
   for (const each of createCases(licenses).filter(({ name }) => values.only?.includes(name) ?? true)) {
-    for (const { name, port, pid, database, inspect } of servers) {
-      const load = { port, pid, rate, connections };
-      /** Inserts test data, and analyzes the tables, because the warm-up changes the statistics. */
-      const prepare = async (
-        options: typeof load,
-        duration: number,
-        perSecond = PREPARED_PER_SECOND.measured,
-      ) => {
-        const count = Math.ceil(duration * (options.rate ?? perSecond));
-        const next = await each.prepare(database, count);
-        await untilCalm(servers, plan.calmWithinMs);
-        return (interval: number) => observeRequests({ ...options, next, seconds: interval });
-      };
-      const many = { ...load, connections: mainConnections(plan), rate: undefined };
-      const warmUp = await prepare(many, WARM_UP_SECONDS.many, PREPARED_PER_SECOND.many);
-      await warmUp(WARM_UP_SECONDS.many);
-      await (await prepare(load, WARM_UP_SECONDS.measured))(WARM_UP_SECONDS.measured);
-      const observe = await prepare(load, PLANNING_SECONDS + seconds);
-      await observe(PLANNING_SECONDS);
-      const description = values.scheduler
-        ? await describeWaits(() => observe(seconds), {
-            directory,
-            seconds,
-            server: pid,
-            provider: provider.pid,
-          })
-        : await describeFunctions(() => observe(seconds), await inspect());
-      process.stdout.write(`${each.title}: ${name}\n${description}\n`);
+    for (const server of servers) {
+      process.stdout.write(`${each.title}: ${server.name}\n${await describe(each, server)}\n`);
     }
   }
 });
-
-async function describeWaits(observe: () => Promise<TimedRequest[]>, options: TraceOptions): Promise<string> {
-  const trace = await traceScheduler(options);
-  const requests = await observe();
-  return describeTimeline(requests, await trace.stop());
-}
 
 async function describeFunctions(observe: () => Promise<TimedRequest[]>, inspector: string): Promise<string> {
   const profiler = await connectProfiler(inspector);

@@ -3,8 +3,8 @@
 import { createStackOf, partOf } from '../profile/by-part.ts';
 import type { CpuProfile, ProfileNode } from '../profile/cpu-profile.ts';
 import type { ThreadTime } from '../sides/process-cost.ts';
-import { firstIndex } from './first-index.ts';
 import type { TimedRequest } from './observe-requests.ts';
+import { add, overlaps, type Span } from './spans.ts';
 import type { Timeline } from './timeline.ts';
 
 const SLOWEST = 1 / 100;
@@ -84,7 +84,7 @@ function threadTimes(...groups: readonly (readonly TimedRequest[])[]): string {
 }
 
 type Parts = { readonly parts: Micros; readonly files: Micros };
-type TimedSample = { readonly begin: number; readonly end: number; readonly stack: readonly ProfileNode[] };
+type TimedSample = Span & { readonly stack: readonly ProfileNode[] };
 
 function timedSamples(profile: CpuProfile): TimedSample[] {
   const stackOf = createStackOf(profile);
@@ -100,10 +100,7 @@ function timedSamples(profile: CpuProfile): TimedSample[] {
 function average(requests: readonly TimedRequest[], samples: readonly TimedSample[]): Parts {
   const result: Parts = { parts: new Map(), files: new Map() };
   for (const { begin, end } of requests) {
-    for (let index = firstIndex(samples, (sample) => sample.end > begin); index < samples.length; index++) {
-      const sample = samples[index];
-      if (sample === undefined || sample.begin >= end) break;
-      const micros = Math.min(end, sample.end) - Math.max(begin, sample.begin);
+    for (const [sample, micros] of overlaps(samples, begin, end)) {
       const share = micros / requests.length;
       add(result.parts, partOf(sample.stack) ?? WAITING, share);
       const file = sample.stack.map(({ callFrame }) => callFrame.url).find(isOwn);
@@ -116,10 +113,6 @@ function average(requests: readonly TimedRequest[], samples: readonly TimedSampl
 
 function isOwn(url: string): boolean {
   return url.startsWith('file:') && !url.includes('/node_modules/');
-}
-
-function add(to: Micros, key: string, micros: number): void {
-  to.set(key, (to.get(key) ?? 0) + micros);
 }
 
 /** The largest increases first. */

@@ -1,5 +1,5 @@
 // Divides the time of requests into phases, from the events of the scheduler of Linux.
-import { firstIndex } from './first-index.ts';
+import { add, overlaps, type Span } from './spans.ts';
 
 const MAIN_WAITS = 'main thread waits for a processor';
 
@@ -30,8 +30,7 @@ export type Timeline = {
 /** Who uses a processor. `other`: the kernel, or another program. */
 type Consumer = Role | 'other';
 
-type Slice = {
-  readonly begin: number;
+type Slice = Span & {
   readonly phase: Phase;
   /** Who uses the processors. Empty unless the main thread waits for one. */
   readonly consumers: readonly Consumer[];
@@ -50,15 +49,7 @@ export function createTimeline(text: string, roles: ReadonlyMap<number, Role>): 
   const slices = slicesOf(text, roles);
   const sums = <Key>(begin: number, end: number, keysOf: (slice: Slice) => readonly Key[]) => {
     const result = new Map<Key, number>();
-    for (
-      let index = Math.max(0, firstIndex(slices, (slice) => slice.begin > begin) - 1);
-      index < slices.length;
-      index++
-    ) {
-      const slice = slices[index];
-      if (slice === undefined || slice.begin >= end) break;
-      const until = Math.min(end, slices[index + 1]?.begin ?? end);
-      const micros = Math.max(0, until - Math.max(begin, slice.begin));
+    for (const [slice, micros] of overlaps(slices, begin, end)) {
       for (const key of keysOf(slice)) add(result, key, micros);
     }
     return result;
@@ -72,6 +63,7 @@ export function createTimeline(text: string, roles: ReadonlyMap<number, Role>): 
 function slicesOf(text: string, roles: ReadonlyMap<number, Role>): Slice[] {
   const threads = trackThreads(roles);
   const slices: Slice[] = [];
+  let current: Omit<Slice, 'end'> | undefined;
   for (const line of text.split('\n')) {
     const { cpu, previous, state = '', next, ...switched } = SWITCH.exec(line)?.groups ?? {};
     const { thread, ...woken } = cpu === undefined ? (WAKING.exec(line)?.groups ?? {}) : {};
@@ -79,10 +71,12 @@ function slicesOf(text: string, roles: ReadonlyMap<number, Role>): Slice[] {
     else if (thread !== undefined) threads.onWake(Number(thread));
     else continue;
     const { second, micro } = { ...switched, ...woken };
+    const at = Number(second) * 1_000_000 + Number(micro);
+    if (current !== undefined) slices.push({ ...current, end: at });
     const phase = currentPhase(threads.hasThread);
-    const consumers = phase === MAIN_WAITS ? threads.consumers() : [];
-    slices.push({ begin: Number(second) * 1_000_000 + Number(micro), phase, consumers });
+    current = { begin: at, phase, consumers: phase === MAIN_WAITS ? threads.consumers() : [] };
   }
+  if (current !== undefined) slices.push({ ...current, end: Number.POSITIVE_INFINITY });
   return slices;
 }
 
@@ -145,8 +139,4 @@ function currentPhase(has: (role: Role, state: State) => boolean): Phase {
     return 'load generator runs or waits for a processor';
   }
   return 'no traced thread is active';
-}
-
-function add<Key>(to: Map<Key, number>, key: Key, number: number): void {
-  to.set(key, (to.get(key) ?? 0) + number);
 }

@@ -1,22 +1,22 @@
 // Traces which threads the processors run, with `perf` (the package linux-perf). It needs root.
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { processIds } from '../sides/process-cost.ts';
 import { createTimeline, type Role, type Timeline } from './timeline.ts';
 
 export type SchedulerTrace = {
-  /** Ends the trace. */
-  stop(): Promise<Timeline>;
+  /** Ends the trace, if it still runs. */
+  stop(): Promise<void>;
+  /** Ends the trace, and reads it. */
+  timeline(): Promise<Timeline>;
 };
 
 export type TraceOptions = {
   /** For the file of the trace. */
   readonly directory: string;
-  /** perf ends by itself some time after these seconds, if nothing ends it. */
-  readonly seconds: number;
   /** Process ids. */
   readonly server: number;
   readonly provider: number;
@@ -24,7 +24,6 @@ export type TraceOptions = {
 
 /** perf counts as started if it still runs after this time. */
 const EXIT_CHECK_MS = 1_000;
-const SPARE_SECONDS = 60;
 /** A string of V8 has about 512 MiB at most: a trace of a few minutes. */
 const MAX_TEXT_BYTES = 500 * 1024 ** 2;
 
@@ -32,28 +31,21 @@ const MAX_TEXT_BYTES = 500 * 1024 ** 2;
 export async function traceScheduler(options: TraceOptions): Promise<SchedulerTrace> {
   const file = join(options.directory, 'scheduler.data');
   const events = ['sched:sched_switch', 'sched:sched_waking'].flatMap((event) => ['-e', event]);
-  const limit = ['--', 'sleep', String(options.seconds + SPARE_SECONDS)];
-  const record = [
-    'record',
-    '-a',
-    '--no-buildid',
-    '-k',
-    'CLOCK_MONOTONIC',
-    '-m',
-    '4M',
-    ...events,
-    '-o',
-    file,
-    ...limit,
-  ];
-  const perf = spawn('perf', record, { stdio: 'ignore' });
-  await started(perf);
+  const settings = ['-a', '--no-buildid', '-k', 'CLOCK_MONOTONIC', '-m', '4M'];
+  const perf = spawn('perf', ['record', ...settings, ...events, '-o', file], { stdio: 'ignore' });
+  const ended = new Promise((resolve) => perf.once('exit', resolve).once('error', resolve));
+  if (await Promise.race([ended.then(() => true), sleep(EXIT_CHECK_MS, false)])) {
+    throw new Error('perf record did not start: install linux-perf, and run as root');
+  }
+  const stop = async (): Promise<void> => {
+    perf.kill('SIGINT');
+    await ended;
+  };
   return {
-    async stop() {
+    stop,
+    async timeline() {
       const roles = rolesOf(options);
-      const ended = once(perf, 'exit');
-      perf.kill('SIGINT');
-      await ended;
+      await stop();
       const { stdout } = await promisify(execFile)(
         'perf',
         ['script', '-i', file, '-F', 'cpu,time,event,trace', '--show-lost-events'],
@@ -66,20 +58,12 @@ export async function traceScheduler(options: TraceOptions): Promise<SchedulerTr
   };
 }
 
-async function started(perf: ChildProcess): Promise<void> {
-  const failed = Promise.race([once(perf, 'error'), once(perf, 'exit')]);
-  const result = await Promise.race([failed, sleep(EXIT_CHECK_MS)]);
-  if (result !== undefined) throw new Error('perf record did not start: install linux-perf, and run as root');
-}
-
-type Ids = Pick<TraceOptions, 'server' | 'provider'>;
+type Ids = Omit<TraceOptions, 'directory'>;
 
 /** By thread id. Threads that end before the trace stops have no role, so their time counts as that of others. */
 function rolesOf({ server, provider }: Ids): Map<number, Role> {
   const roles = new Map<number, Role>();
-  for (const name of readdirSync('/proc')) {
-    const pid = Number(name);
-    if (!Number.isInteger(pid)) continue;
+  for (const pid of processIds()) {
     const role = roleOf(pid, { server, provider });
     if (role === undefined) continue;
     for (const thread of threadsOf(pid)) roles.set(thread, role);

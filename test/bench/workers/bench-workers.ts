@@ -1,7 +1,7 @@
 // `npm run bench -- workers`: measures throughput by number of workers and by number of hubs on one database,
 // and who uses the processors.
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createClient } from '@connectrpc/connect';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
@@ -12,7 +12,7 @@ import { createDatabase, query, startFlushingPostgres } from '../../support/post
 import { interruptible, type Start } from '../interruptible.ts';
 import { closedLoop } from '../load/closed-loop.ts';
 import { median } from '../median.ts';
-import { postgresCpuSeconds, usageOf } from '../sides/process-cost.ts';
+import { childrenOf, postgresCpuSeconds, usageOf } from '../sides/process-cost.ts';
 import { warmUp } from '../warm-up.ts';
 import { type SampledSessions, sampleSessions } from './sample-sessions.ts';
 
@@ -99,10 +99,7 @@ async function measure({ name, hubs: count, workers }: (typeof SETUPS)[number], 
     const perSecond = await drive(SECONDS);
     const elapsed = (performance.now() - begun) / 1_000;
     const after = processors(hubs);
-    let sampledPerSecond = 0;
-    const { byWaitEvent, transactionsPerSecond } = await sampleSessions(databaseUrl, async () => {
-      sampledPerSecond = await drive(SAMPLED_SECONDS);
-    });
+    const sampled = await sampleSessions(databaseUrl, () => drive(SAMPLED_SECONDS));
     const key = `${load.name} | ${name}`;
     samples.set(key, [
       ...(samples.get(key) ?? []),
@@ -112,8 +109,8 @@ async function measure({ name, hubs: count, workers }: (typeof SETUPS)[number], 
         postgres: (after.postgres - before.postgres) / elapsed,
         client: (after.client - before.client) / elapsed,
         largestMiB: after.largestMiB,
-        sessions: byWaitEvent,
-        requestsPerTransaction: sampledPerSecond / transactionsPerSecond,
+        sessions: sampled.byWaitEvent,
+        requestsPerTransaction: sampled.result / sampled.transactionsPerSecond,
       },
     ]);
   }
@@ -144,23 +141,12 @@ async function prepare(transport: ReturnType<typeof transportTo>): Promise<Load[
 /** CPU seconds so far of the hubs with their workers, of this PostgreSQL's processes, and of this program; and memory. */
 function processors(hubs: readonly HubProcess[]): Pick<Sample, 'hub' | 'postgres' | 'client' | 'largestMiB'> {
   const seconds = (pid: number): number => usageOf(pid)?.cpuSeconds ?? 0;
-  const heads = hubs.map(({ child }) => child.pid);
   const sum = { hub: 0, postgres: postgresCpuSeconds() ?? 0, client: seconds(process.pid), largestMiB: 0 };
-  for (const entry of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-    const [, parent] = /^\d+ \(.*\) \S (\d+)/.exec(statOf(entry)) ?? [];
-    if (!heads.includes(Number(entry)) && !heads.includes(Number(parent))) continue;
-    sum.hub += seconds(Number(entry));
-    sum.largestMiB = Math.max(sum.largestMiB, usageOf(Number(entry))?.peakMiB ?? 0);
+  for (const pid of hubs.flatMap(({ child: { pid = 0 } }) => [pid, ...childrenOf(pid)])) {
+    sum.hub += seconds(pid);
+    sum.largestMiB = Math.max(sum.largestMiB, usageOf(pid)?.peakMiB ?? 0);
   }
   return sum;
-}
-
-function statOf(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/stat`, 'utf8');
-  } catch {
-    return ''; // it has ended
-  }
 }
 
 function table(): string {

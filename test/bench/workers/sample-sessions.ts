@@ -16,11 +16,11 @@ const SAMPLE_INTERVAL_MS = 5;
 /** A session of PostgreSQL reports its transactions at most once a second. */
 const STATISTICS_INTERVAL_MS = 1_000;
 
-/** Samples until `work` ends. */
-export async function sampleSessions(
+/** Samples until `work` ends. `result` is its result. */
+export async function sampleSessions<T>(
   databaseUrl: string,
-  work: () => Promise<unknown>,
-): Promise<SampledSessions> {
+  work: () => Promise<T>,
+): Promise<SampledSessions & { readonly result: T }> {
   const client = new pg.Client({ connectionString: databaseUrl });
   client.on('error', () => {}); // the next query fails
   await client.connect();
@@ -36,42 +36,34 @@ export async function sampleSessions(
   working.catch(() => {}); // handled below: it may fail before that
   try {
     for (; !hasEnded; samples++) {
-      const { rows } = await client.query<{ event: string }>(NON_IDLE_SESSIONS);
-      for (const { event } of rows) counts.set(event, (counts.get(event) ?? 0) + 1);
-      if (performance.now() - begun > STATISTICS_INTERVAL_MS) {
-        last = await countTransactions(client, samples);
+      const { rows } = await client.query<{ events: string[]; transactions: string }>(SAMPLE);
+      for (const event of rows[0]?.events ?? []) counts.set(event, (counts.get(event) ?? 0) + 1);
+      const atMs = performance.now();
+      if (atMs - begun > STATISTICS_INTERVAL_MS) {
+        last = { count: Number(rows[0]?.transactions) - samples, atMs }; // each sample is a transaction too
         first ??= last;
       }
       await setTimeout(SAMPLE_INTERVAL_MS);
     }
-    await working;
+    const result = await working;
+    return {
+      byWaitEvent: new Map([...counts].map(([event, count]) => [event, count / samples])),
+      transactionsPerSecond:
+        first && last ? ((last.count - first.count) * 1_000) / (last.atMs - first.atMs) : Number.NaN,
+      result,
+    };
   } finally {
     await client.end();
   }
-  return {
-    byWaitEvent: new Map([...counts].map(([event, count]) => [event, count / samples])),
-    transactionsPerSecond:
-      first && last ? (last.count - first.count) / (last.atSeconds - first.atSeconds) : Number.NaN,
-  };
 }
 
-const NON_IDLE_SESSIONS = {
-  name: 'non_idle_sessions',
-  text: `select coalesce(wait_event, 'running') as event from pg_stat_activity
-         where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'
-           and backend_type = 'client backend'`,
+type Transactions = { readonly count: number; readonly atMs: number };
+
+const SAMPLE = {
+  name: 'sample_sessions',
+  text: `select xact_commit as transactions,
+                array(select coalesce(wait_event, 'running') from pg_stat_activity
+                      where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'
+                        and backend_type = 'client backend') as events
+         from pg_stat_database where datname = current_database()`,
 };
-
-type Transactions = { readonly count: number; readonly atSeconds: number };
-
-/**
- * Excludes the transactions of the sampler: two for each sample once this function runs. Only the difference between two
- * results is exact.
- */
-async function countTransactions(client: pg.Client, samples: number): Promise<Transactions> {
-  const { rows } = await client.query<{ count: string }>({
-    name: 'transactions',
-    text: 'select xact_commit as count from pg_stat_database where datname = current_database()',
-  });
-  return { count: Number(rows[0]?.count) - 2 * samples, atSeconds: performance.now() / 1_000 };
-}

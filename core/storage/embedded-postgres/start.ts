@@ -110,6 +110,9 @@ function serverArguments(port: number, { maxConnections, settings }: ServerOptio
     `--max_connections=${maxConnections}`,
     '--shared_buffers=128MB',
     '--fsync=on',
+    // PostgreSQL's defaults, which initdb reduces for smaller segments.
+    '--min_wal_size=80MB',
+    '--max_wal_size=1GB',
     '--timezone=UTC',
     '--log_timezone=UTC',
     '--log_checkpoints=off',

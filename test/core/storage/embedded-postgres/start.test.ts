@@ -58,6 +58,20 @@ describe('embedded PostgreSQL', () => {
     });
   });
 
+  it('creates small segments of the write-ahead log, because all commits wait for a new one', async () => {
+    const { url } = await startEmbeddedPostgres({ dataDir });
+    const rows = await query(
+      url,
+      `SELECT name, setting || unit AS value FROM pg_settings WHERE name LIKE '%_wal_size' OR name = 'wal_segment_size'
+       ORDER BY name`,
+    );
+    expect(rows).to.deep.equal([
+      { name: 'max_wal_size', value: '1024MB' },
+      { name: 'min_wal_size', value: '80MB' },
+      { name: 'wal_segment_size', value: '4194304B' },
+    ]);
+  });
+
   it('accepts the configured number of connections', async () => {
     const { url } = await startEmbeddedPostgres({ dataDir, maxConnections: 23 });
     const [row] = await query(url, `SELECT current_setting('max_connections') AS connections`);

@@ -16,15 +16,11 @@ type Options = {
   readonly licenses: readonly number[];
   readonly rounds: number;
   readonly settings: readonly string[];
+  readonly prewarm: boolean;
   readonly write: boolean;
 };
 
-const {
-  licenses: sizes,
-  rounds,
-  settings,
-  write,
-} = createProgram('npm run bench -- scale')
+const program = createProgram('npm run bench -- scale')
   .description('Measures hubs on databases of different sizes.')
   .option(
     '--licenses <numbers>',
@@ -40,12 +36,18 @@ const {
     [],
   )
   .option(
+    '--prewarm',
+    'with --settings: first loads the tables of the requests into shared_buffers, by pg_prewarm',
+    false,
+  )
+  .option(
     '--write',
     'writes docs/scale-figures.md, docs/scale-plans.md and test/bench/results/scale.json',
     false,
   )
-  .parse()
-  .opts<Options>();
+  .parse();
+const { licenses: sizes, rounds, settings, prewarm, write } = program.opts<Options>();
+if (prewarm && settings.length === 0) program.error('--prewarm needs --settings with shared_buffers');
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 await interruptible(async (start) => {
   const postgres = await start(startEmbedded, (server) => server.stop());
@@ -64,7 +66,7 @@ await interruptible(async (start) => {
     prepared.push({ databaseUrl, dataDir, population });
   }
   const results = await runScale(
-    { prepared, redisUrl: foundRedis(), rounds, postgres, settings, say },
+    { prepared, redisUrl: foundRedis(), rounds, postgres, settings, prewarm, say },
     start,
   );
   const { figures, plans, json } = writeReport(results);

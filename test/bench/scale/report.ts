@@ -26,7 +26,7 @@ const TITLES: Readonly<Record<Operation, string>> = {
   callback: 'callback, journaled',
 };
 
-function figuresOf({ at, machine, settings, databases }: ScaleResults): string {
+function figuresOf({ at, machine, settings, prewarmed, databases }: ScaleResults): string {
   const { cpu, cores, memoryGiB, system, node, postgres, loadBefore } = machine;
   const counts = databases.map(({ population }) => population.licenses.toLocaleString('en'));
   const row = (title: string, of: (database: DatabaseResults) => string) => [title, ...databases.map(of)];
@@ -60,7 +60,7 @@ function figuresOf({ at, machine, settings, databases }: ScaleResults): string {
       : `
 ### With other settings of PostgreSQL
 
-The same requests, for other licenses and sessions, after PostgreSQL was restarted with ${names}:
+The same requests, for other licenses and sessions, after PostgreSQL was restarted with ${names}.${prewarmed ? ' Then `pg_prewarm` loaded the tables of these requests into `shared_buffers`.' : ''}
 
 ${requests('spread', ({ figuresWithSettings }) => figuresWithSettings)}`;
   const largest = databases.at(-1)?.sizes ?? [];

@@ -17,6 +17,7 @@ import { type Backfill, measureBackfill } from './backfill.ts';
 import { type Candidate, type Figures, measureScale } from './measure-scale.ts';
 import { observe, type Statement } from './observe.ts';
 import type { Population } from './population.ts';
+import { prewarm } from './prewarm.ts';
 import { TARGETS } from './requests.ts';
 import { type Size, sizesOf } from './sizes.ts';
 import { watchLocks } from './watch-locks.ts';
@@ -32,6 +33,8 @@ export type ScaleResults = {
   readonly machine: Machine;
   /** Those of PostgreSQL in the second measurement. Empty: there was none. */
   readonly settings: readonly string[];
+  /** Whether the tables of the requests were loaded into `shared_buffers` before the second measurement. */
+  readonly prewarmed: boolean;
   readonly databases: readonly DatabaseResults[];
   /** The plans on the largest database. */
   readonly plansOf: { readonly licenses: number; readonly statements: readonly Statement[] };
@@ -60,11 +63,13 @@ export type RunOptions = {
   readonly postgres: Pick<EmbeddedServer, 'restart'>;
   /** Settings of PostgreSQL for a second measurement, such as `shared_buffers=6GB`. Empty: there is none. */
   readonly settings: readonly string[];
+  /** Loads the tables of the requests into `shared_buffers` before the second measurement. */
+  readonly prewarm: boolean;
   readonly say: (line: string) => void;
 };
 
 export async function runScale(
-  { prepared, redisUrl, rounds, postgres, settings, say }: RunOptions,
+  { prepared, redisUrl, rounds, postgres, settings, prewarm: isPrewarmed, say }: RunOptions,
   start: Start,
 ): Promise<ScaleResults> {
   const [first] = prepared;
@@ -99,6 +104,10 @@ export async function runScale(
   if (settings.length > 0) {
     await restart(settings);
     say(`with ${settings.join(', ')}`);
+    if (isPrewarmed) {
+      const bytes = await prewarm(prepared.map(({ databaseUrl }) => databaseUrl));
+      say(`${(bytes / 1e9).toFixed(1)} GB loaded into shared_buffers`);
+    }
     const spread = { targets: ['spread'], rounds, firstTurn: rounds + 1, say } as const;
     figuresWithSettings = await measureScale(hubs, spread);
     await restart([]);
@@ -124,7 +133,7 @@ export async function runScale(
       figuresWithSettings: figuresWithSettings[index] ?? [],
     });
   }
-  return { at: new Date().toISOString(), machine, settings, databases, plansOf };
+  return { at: new Date().toISOString(), machine, settings, prewarmed: isPrewarmed, databases, plansOf };
 }
 
 /** `rpc` is the URL of its RPC port. */

@@ -58,7 +58,7 @@ describe('embedded PostgreSQL', () => {
     });
   });
 
-  it('creates small segments of the write-ahead log, because all commits wait for a new one', async () => {
+  it('creates segments of 4 MB, with the default minimum and maximum of the write-ahead log', async () => {
     const { url } = await startEmbeddedPostgres({ dataDir });
     const rows = await query(
       url,

@@ -13,20 +13,20 @@ import type { Handler } from './handler.ts';
 import { peerOf } from './peer.ts';
 
 /**
+ * @param handlerAt Returns the handler of a path, if there is one.
  * @param onFailure Called if a call fails after its handler has begun; its connection or stream is then
  * closed.
  */
 export function createAdapter(
-  handlers: readonly UniversalHandler[],
+  handlerAt: (path: string) => UniversalHandler | undefined,
   onFailure: (error: unknown) => void,
 ): Handler {
-  const byPath = new Map(handlers.map((handler) => [handler.requestPath, handler]));
   return (request, response) => {
     const refuse = (status: number): void => {
       response.statusCode = status;
       response.end();
     };
-    const handler = byPath.get(request.url?.split('?', 1)[0] ?? '');
+    const handler = handlerAt(request.url?.split('?', 1)[0] ?? '');
     if (handler === undefined) return refuse(404);
     let incoming: ReturnType<typeof universalRequestFromNodeRequest>;
     try {

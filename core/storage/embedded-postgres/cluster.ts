@@ -100,8 +100,8 @@ async function initialize(home: string, binaries: Binaries, account: Account | u
   // The builtin locale sorts the same on every machine.
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
   const access = ['--username=hub', '--pwfile=password', '--auth=scram-sha-256'];
-  // All commits wait while PostgreSQL fills a new segment of the write-ahead log with zeros. 4 MB instead of 16
-  // shorten this wait.
+  // All commits wait while PostgreSQL fills a new segment of the write-ahead log with zeros. 4 MB instead of
+  // the default of 16 shorten this wait.
   const walSegments = '--wal-segsize=4';
   const initdb = ['-D', 'data', '--no-instructions', walSegments, ...access, ...locale];
   const createDatabase = ['--single', '-D', 'data', '-c', 'exit_on_error=on', 'postgres'];

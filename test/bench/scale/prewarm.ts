@@ -4,10 +4,12 @@ import { query } from '../../support/postgres/databases.ts';
 /** The tables that the measured requests read and write. */
 const TABLES = [
   'app',
+  'customer',
   'limit_profile',
   'license',
   'license_activity',
   'seat',
+  'signing_key',
   'slot',
   'charge_session',
   'callback',

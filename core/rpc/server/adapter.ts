@@ -13,7 +13,7 @@ import type { Handler } from './handler.ts';
 import { peerOf } from './peer.ts';
 
 /**
- * @param handlerAt Returns the handler of a path, if there is one.
+ * @param handlerAt Returns the handler of a path, if there is one. If it throws, the response is a 500.
  * @param onFailure Called if a call fails after its handler has begun; its connection or stream is then
  * closed.
  */
@@ -26,7 +26,13 @@ export function createAdapter(
       response.statusCode = status;
       response.end();
     };
-    const handler = handlerAt(request.url?.split('?', 1)[0] ?? '');
+    let handler: UniversalHandler | undefined;
+    try {
+      handler = handlerAt(request.url?.split('?', 1)[0] ?? '');
+    } catch (error) {
+      onFailure(error);
+      return refuse(500);
+    }
     if (handler === undefined) return refuse(404);
     let incoming: ReturnType<typeof universalRequestFromNodeRequest>;
     try {

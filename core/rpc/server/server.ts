@@ -84,7 +84,7 @@ export function createRpcListener(listenerOptions: RpcListenerOptions): Listener
 
 type HandlerAt = (path: string) => UniversalHandler | undefined;
 
-/** Creates the handler of a method at its first call: those of all methods take 1.5 MB. */
+/** Creates the handler of a method at its first call: those of all methods take 2 MB. */
 function handlersByPath(
   services: readonly ServiceEntry[],
   create: (entry: ServiceEntry, method: DescMethod) => UniversalHandler,

@@ -1,6 +1,10 @@
 // Requests that the RPC library cannot take are refused, and the hub goes on.
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { connect } from 'node:http2';
+import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
+import { createAdapter } from '../../../../core/rpc/server/adapter.ts';
 import { openRaw, sendRaw } from '../../../gateway/server/raw-socket.ts';
 import { startHub, type TestHub } from '../../../support/hub/hub.ts';
 
@@ -125,5 +129,30 @@ describe('the RPC port with a broken client', () => {
     const head = ['Host: hub', 'Content-Type: application/proto', 'Content-Length: 100'];
     socket.write(`POST ${CHECK} HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\nabc`, () => socket.destroy());
     expect(await ask(`POST ${CHECK} HTTP/1.1`, 'Host: hub')).to.equal(200);
+  });
+});
+
+describe('the adapter of RPC handlers', () => {
+  it('responds with 500 and reports the error if a handler cannot be created', async () => {
+    const failures: unknown[] = [];
+    const broken = new Error('no handler');
+    const adapter = createAdapter(
+      (path) => {
+        if (path === '/broken') throw broken;
+        return undefined;
+      },
+      (error) => failures.push(error),
+    );
+    const server = createServer(adapter).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    try {
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      expect((await fetch(`${url}/broken?again`, { method: 'POST' })).status).to.equal(500);
+      expect((await fetch(`${url}/other`, { method: 'POST' })).status).to.equal(404);
+      expect(failures).to.deep.equal([broken]);
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
   });
 });

@@ -10,7 +10,7 @@ import { findRedis, foundRedis } from '../../support/redis/redis.ts';
 import { interruptible } from '../interruptible.ts';
 import { prepare } from './prepare.ts';
 import { writeReport } from './report.ts';
-import { type PreparedDatabase, runScale } from './run-scale.ts';
+import { type PreparedDatabase, runScale, sharedBuffersOf } from './run-scale.ts';
 
 type Options = {
   readonly licenses: readonly number[];
@@ -20,7 +20,13 @@ type Options = {
   readonly write: boolean;
 };
 
-const program = createProgram('npm run bench -- scale')
+const {
+  licenses: sizes,
+  rounds,
+  settings,
+  prewarm,
+  write,
+} = createProgram('npm run bench -- scale')
   .description('Measures hubs on databases of different sizes.')
   .option(
     '--licenses <numbers>',
@@ -45,9 +51,9 @@ const program = createProgram('npm run bench -- scale')
     'writes docs/scale-figures.md, docs/scale-plans.md and test/bench/results/scale.json',
     false,
   )
-  .parse();
-const { licenses: sizes, rounds, settings, prewarm, write } = program.opts<Options>();
-if (prewarm && settings.length === 0) program.error('--prewarm needs --settings with shared_buffers');
+  .parse()
+  .opts<Options>();
+if (prewarm) sharedBuffersOf(settings); // fails here, not after the databases are filled
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 await interruptible(async (start) => {
   const postgres = await start(startEmbedded, (server) => server.stop());

@@ -2,7 +2,7 @@
 import { query } from '../../support/postgres/databases.ts';
 
 /** The tables that the measured requests read and write. */
-const TABLES = [
+export const PREWARMED: readonly string[] = [
   'app',
   'customer',
   'limit_profile',
@@ -16,35 +16,63 @@ const TABLES = [
   'callback_count',
 ];
 
-/**
- * Loads the tables of the measured requests with their indexes and partitions. Needs a superuser. Returns the bytes
- * that it has loaded.
- *
- * @throws Error if all databases together exceed `shared_buffers`
- */
-export async function prewarm(databaseUrls: readonly string[]): Promise<number> {
-  let loaded = 0;
-  for (const databaseUrl of databaseUrls) {
-    await query(databaseUrl, 'create extension if not exists pg_prewarm');
-    const [row] = await query<{ bytes: string; space: string }>(databaseUrl, LOAD, [TABLES]);
-    loaded += Number(row?.bytes);
-    const space = Number(row?.space);
-    if (loaded > space) {
-      throw new Error(`the tables of the requests exceed shared_buffers: ${loaded} of ${space} bytes`);
-    }
-  }
-  return loaded;
-}
+/** The share of `shared_buffers` that the tables may take. PostgreSQL needs the rest for others. */
+const MAX_SHARE = 0.95;
 
-const LOAD = `with tables as (
-    select c.oid from pg_class c left join pg_inherits i on i.inhrelid = c.oid
+/** The tables of one database with their partitions and indexes. */
+const RELATIONS = `tables as (
+    select c.oid, coalesce(i.inhparent, c.oid)::regclass::text as root
+    from pg_class c left join pg_inherits i on i.inhrelid = c.oid
     where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace
       and coalesce(i.inhparent, c.oid)::regclass::text = any($1)
   ), relations as (
     select oid from tables
     union all
     select indexrelid from pg_index where indrelid in (select oid from tables)
-  )
-  select sum(pg_prewarm(oid::regclass)) * current_setting('block_size')::int as bytes,
-         pg_size_bytes(current_setting('shared_buffers')) as space
-  from relations`;
+  )`;
+
+/**
+ * Checks that `sharedBuffers`, a value such as `14GB`, has space for the tables of all databases.
+ *
+ * @throws Error if it has not, or if a table is missing
+ */
+export async function requireSpace(databaseUrls: readonly string[], sharedBuffers: string): Promise<void> {
+  let needed = 0;
+  let space = 0;
+  for (const url of databaseUrls) {
+    const [row] = await query<{ bytes: string; found: number; space: string }>(
+      url,
+      `with ${RELATIONS}
+       select (select sum(pg_relation_size(oid)) from relations) as bytes,
+              (select count(distinct root)::int from tables) as found, pg_size_bytes($2) as space`,
+      [PREWARMED, sharedBuffers],
+    );
+    if (row?.found !== PREWARMED.length) throw new Error(`${url} does not have all tables of PREWARMED`);
+    needed += Number(row.bytes);
+    space = Number(row.space);
+  }
+  if (needed > MAX_SHARE * space) {
+    throw new Error(
+      `the tables take ${gigabytes(needed)}: give a shared_buffers of at least ${gigabytes(needed / MAX_SHARE)}`,
+    );
+  }
+}
+
+/** Loads the tables into `shared_buffers`. Needs a superuser. Returns their size, such as `1.4 GB`. */
+export async function prewarm(databaseUrls: readonly string[]): Promise<string> {
+  let blocks = 0;
+  for (const url of databaseUrls) {
+    await query(url, 'create extension if not exists pg_prewarm');
+    const [row] = await query<{ blocks: string }>(
+      url,
+      `with ${RELATIONS} select sum(pg_prewarm(oid::regclass)) as blocks from relations`,
+      [PREWARMED],
+    );
+    blocks += Number(row?.blocks);
+  }
+  return gigabytes(blocks * 8_192);
+}
+
+function gigabytes(bytes: number): string {
+  return `${(bytes / 2 ** 30).toFixed(1)}GB`;
+}

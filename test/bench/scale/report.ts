@@ -54,13 +54,17 @@ function figuresOf({ at, machine, settings, prewarmed, databases }: ScaleResults
     row('…longest update of a license by others, ms', ({ backfill }) => backfill.longestUpdateMs.toFixed(0)),
   ]);
   const names = settings.map((setting) => `\`${setting}\``).join(', ');
+  const loaded =
+    prewarmed.length === 0
+      ? ''
+      : ` Then these tables were loaded into \`shared_buffers\`: ${prewarmed.map((name) => `\`${name}\``).join(', ')}.`;
   const withSettings =
     settings.length === 0
       ? ''
       : `
 ### With other settings of PostgreSQL
 
-The same requests, for other licenses and sessions, after PostgreSQL was restarted with ${names}.${prewarmed ? ' Then `pg_prewarm` loaded the tables of these requests into `shared_buffers`.' : ''}
+The same requests, for other licenses and sessions, after PostgreSQL was restarted with ${names}.${loaded}
 
 ${requests('spread', ({ figuresWithSettings }) => figuresWithSettings)}`;
   const largest = databases.at(-1)?.sizes ?? [];

@@ -17,7 +17,7 @@ import { type Backfill, measureBackfill } from './backfill.ts';
 import { type Candidate, type Figures, measureScale } from './measure-scale.ts';
 import { observe, type Statement } from './observe.ts';
 import type { Population } from './population.ts';
-import { prewarm } from './prewarm.ts';
+import { PREWARMED, prewarm, requireSpace } from './prewarm.ts';
 import { TARGETS } from './requests.ts';
 import { type Size, sizesOf } from './sizes.ts';
 import { watchLocks } from './watch-locks.ts';
@@ -33,8 +33,8 @@ export type ScaleResults = {
   readonly machine: Machine;
   /** Those of PostgreSQL in the second measurement. Empty: there was none. */
   readonly settings: readonly string[];
-  /** Whether the tables of the requests were loaded into `shared_buffers` before the second measurement. */
-  readonly prewarmed: boolean;
+  /** The tables that were loaded into `shared_buffers` before the second measurement. */
+  readonly prewarmed: readonly string[];
   readonly databases: readonly DatabaseResults[];
   /** The plans on the largest database. */
   readonly plansOf: { readonly licenses: number; readonly statements: readonly Statement[] };
@@ -93,6 +93,9 @@ export async function runScale(
     }
     return started;
   };
+  const urls = prepared.map(({ databaseUrl }) => databaseUrl);
+  // Fails here, not after the first measurement.
+  if (isPrewarmed) await requireSpace(urls, sharedBuffersOf(settings));
   let hubs = await startHubs();
   const figures = await measureScale(hubs, { targets: TARGETS, rounds, firstTurn: 0, say });
   const restart = async (replaced: readonly string[]): Promise<void> => {
@@ -104,10 +107,7 @@ export async function runScale(
   if (settings.length > 0) {
     await restart(settings);
     say(`with ${settings.join(', ')}`);
-    if (isPrewarmed) {
-      const bytes = await prewarm(prepared.map(({ databaseUrl }) => databaseUrl));
-      say(`${(bytes / 1e9).toFixed(1)} GB loaded into shared_buffers`);
-    }
+    if (isPrewarmed) say(`${await prewarm(urls)} loaded into shared_buffers`);
     const spread = { targets: ['spread'], rounds, firstTurn: rounds + 1, say } as const;
     figuresWithSettings = await measureScale(hubs, spread);
     await restart([]);
@@ -133,7 +133,22 @@ export async function runScale(
       figuresWithSettings: figuresWithSettings[index] ?? [],
     });
   }
-  return { at: new Date().toISOString(), machine, settings, prewarmed: isPrewarmed, databases, plansOf };
+  return {
+    at: new Date().toISOString(),
+    machine,
+    settings,
+    prewarmed: isPrewarmed ? PREWARMED : [],
+    databases,
+    plansOf,
+  };
+}
+
+/** @throws Error if the settings do not contain it */
+export function sharedBuffersOf(settings: readonly string[]): string {
+  const name = 'shared_buffers=';
+  const setting = settings.find((each) => each.startsWith(name));
+  if (setting === undefined) throw new Error('--prewarm needs --settings with shared_buffers');
+  return setting.slice(name.length);
 }
 
 /** `rpc` is the URL of its RPC port. */

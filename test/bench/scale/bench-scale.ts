@@ -20,13 +20,7 @@ type Options = {
   readonly write: boolean;
 };
 
-const {
-  licenses: sizes,
-  rounds,
-  settings,
-  prewarm,
-  write,
-} = createProgram('npm run bench -- scale')
+const program = createProgram('npm run bench -- scale')
   .description('Measures hubs on databases of different sizes.')
   .option(
     '--licenses <numbers>',
@@ -51,9 +45,10 @@ const {
     'writes docs/scale-figures.md, docs/scale-plans.md and test/bench/results/scale.json',
     false,
   )
-  .parse()
-  .opts<Options>();
-if (prewarm) sharedBuffersOf(settings); // fails here, not after the databases are filled
+  .parse();
+const { licenses: sizes, rounds, settings, prewarm, write } = program.opts<Options>();
+const prewarmed = prewarm ? sharedBuffersOf(settings) : undefined;
+if (prewarm && prewarmed === undefined) program.error('--prewarm needs --settings with shared_buffers');
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 await interruptible(async (start) => {
   const postgres = await start(startEmbedded, (server) => server.stop());
@@ -72,7 +67,7 @@ await interruptible(async (start) => {
     prepared.push({ databaseUrl, dataDir, population });
   }
   const results = await runScale(
-    { prepared, redisUrl: foundRedis(), rounds, postgres, settings, prewarm, say },
+    { prepared, redisUrl: foundRedis(), rounds, postgres, settings, prewarmed, say },
     start,
   );
   const { figures, plans, json } = writeReport(results);

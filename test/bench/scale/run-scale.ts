@@ -63,13 +63,13 @@ export type RunOptions = {
   readonly postgres: Pick<EmbeddedServer, 'restart'>;
   /** Settings of PostgreSQL for a second measurement, such as `shared_buffers=6GB`. Empty: there is none. */
   readonly settings: readonly string[];
-  /** Loads the tables of the requests into `shared_buffers` before the second measurement. */
-  readonly prewarm: boolean;
+  /** The `shared_buffers` of the settings, to load the tables of the requests into them; undefined: load none. */
+  readonly prewarmed: string | undefined;
   readonly say: (line: string) => void;
 };
 
 export async function runScale(
-  { prepared, redisUrl, rounds, postgres, settings, prewarm: isPrewarmed, say }: RunOptions,
+  { prepared, redisUrl, rounds, postgres, settings, prewarmed, say }: RunOptions,
   start: Start,
 ): Promise<ScaleResults> {
   const [first] = prepared;
@@ -95,7 +95,7 @@ export async function runScale(
   };
   const urls = prepared.map(({ databaseUrl }) => databaseUrl);
   // Fails here, not after the first measurement.
-  if (isPrewarmed) await requireSpace(urls, sharedBuffersOf(settings));
+  if (prewarmed !== undefined) await requireSpace(urls, prewarmed);
   let hubs = await startHubs();
   const figures = await measureScale(hubs, { targets: TARGETS, rounds, firstTurn: 0, say });
   const restart = async (replaced: readonly string[]): Promise<void> => {
@@ -107,7 +107,7 @@ export async function runScale(
   if (settings.length > 0) {
     await restart(settings);
     say(`with ${settings.join(', ')}`);
-    if (isPrewarmed) say(`${await prewarm(urls)} loaded into shared_buffers`);
+    if (prewarmed !== undefined) say(`${await prewarm(urls)} loaded into shared_buffers`);
     const spread = { targets: ['spread'], rounds, firstTurn: rounds + 1, say } as const;
     figuresWithSettings = await measureScale(hubs, spread);
     await restart([]);
@@ -137,18 +137,16 @@ export async function runScale(
     at: new Date().toISOString(),
     machine,
     settings,
-    prewarmed: isPrewarmed ? PREWARMED : [],
+    prewarmed: prewarmed === undefined ? [] : PREWARMED,
     databases,
     plansOf,
   };
 }
 
-/** @throws Error if the settings do not contain it */
-export function sharedBuffersOf(settings: readonly string[]): string {
+/** Returns undefined if the settings do not contain it. */
+export function sharedBuffersOf(settings: readonly string[]): string | undefined {
   const name = 'shared_buffers=';
-  const setting = settings.find((each) => each.startsWith(name));
-  if (setting === undefined) throw new Error('--prewarm needs --settings with shared_buffers');
-  return setting.slice(name.length);
+  return settings.find((each) => each.startsWith(name))?.slice(name.length);
 }
 
 /** `rpc` is the URL of its RPC port. */

@@ -53,12 +53,12 @@ export async function requireSpace(databaseUrls: readonly string[], sharedBuffer
   }
   if (needed > MAX_SHARE * space) {
     throw new Error(
-      `the tables take ${gigabytes(needed)}: give a shared_buffers of at least ${gigabytes(needed / MAX_SHARE)}`,
+      `the tables take ${megabytes(needed)}: give a shared_buffers of at least ${megabytes(needed / MAX_SHARE)}`,
     );
   }
 }
 
-/** Loads the tables into `shared_buffers`. Needs a superuser. Returns their size, such as `1.4 GB`. */
+/** Loads the tables into `shared_buffers`. Needs a superuser. Returns their size, such as `1400MB`. */
 export async function prewarm(databaseUrls: readonly string[]): Promise<string> {
   let blocks = 0;
   for (const url of databaseUrls) {
@@ -70,9 +70,9 @@ export async function prewarm(databaseUrls: readonly string[]): Promise<string> 
     );
     blocks += Number(row?.blocks);
   }
-  return gigabytes(blocks * 8_192);
+  return megabytes(blocks * 8_192);
 }
 
-function gigabytes(bytes: number): string {
-  return `${(bytes / 2 ** 30).toFixed(1)}GB`;
+function megabytes(bytes: number): string {
+  return `${Math.ceil(bytes / 2 ** 20)}MB`;
 }

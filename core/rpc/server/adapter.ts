@@ -12,15 +12,15 @@ import { exchangeKey, exchangeOf } from './exchange.ts';
 import type { Handler } from './handler.ts';
 import { peerOf } from './peer.ts';
 
+/** Returns the handler of a path, if there is one. */
+export type HandlerAt = (path: string) => UniversalHandler | undefined;
+
 /**
- * @param handlerAt Returns the handler of a path, if there is one. If it throws, the response is a 500.
+ * @param handlerAt If it throws, the response is a 500.
  * @param onFailure Called if a call fails after its handler has begun; its connection or stream is then
  * closed.
  */
-export function createAdapter(
-  handlerAt: (path: string) => UniversalHandler | undefined,
-  onFailure: (error: unknown) => void,
-): Handler {
+export function createAdapter(handlerAt: HandlerAt, onFailure: (error: unknown) => void): Handler {
   return (request, response) => {
     const refuse = (status: number): void => {
       response.statusCode = status;

@@ -10,7 +10,7 @@ import { COMPRESSIONS } from '../body/decompression.ts';
 import { jsonTextOf } from '../body/json-text.ts';
 import { boundedBody } from '../body/request-body.ts';
 import { withHealthRoutes } from '../endpoints/health-routes.ts';
-import { createAdapter } from './adapter.ts';
+import { createAdapter, type HandlerAt } from './adapter.ts';
 import type { Handler } from './handler.ts';
 import { createListener, type Listener } from './listener.ts';
 import {
@@ -82,8 +82,6 @@ export function createRpcListener(listenerOptions: RpcListenerOptions): Listener
   };
 }
 
-type HandlerAt = (path: string) => UniversalHandler | undefined;
-
 /** Creates the handler of a method at its first call: those of all methods take 2 MB. */
 function handlersByPath(
   services: readonly ServiceEntry[],
@@ -95,8 +93,9 @@ function handlersByPath(
   const handlers = new Map<string, UniversalHandler>();
   return (path) => {
     const found = handlers.get(path);
+    if (found !== undefined) return found;
     const called = methods.get(path);
-    if (found !== undefined || called === undefined) return found;
+    if (called === undefined) return undefined;
     const handler = create(called.entry, called.method);
     handlers.set(path, handler);
     return handler;

@@ -83,11 +83,11 @@ async function fill(path: string): Promise<void> {
 
 /** Uses up the existing log segments until PostgreSQL needs one that does not fit. */
 async function wasteLog(url: string): Promise<void> {
-  const [row] = await query<{ bytes: string }>(
-    url,
-    "select pg_size_bytes(current_setting('wal_segment_size')) as bytes",
-  );
   try {
+    const [row] = await query<{ bytes: string }>(
+      url,
+      "select pg_size_bytes(current_setting('wal_segment_size')) as bytes",
+    );
     for (let wasted = 0; wasted < 2e6 * DISK_MB; wasted += Number(row?.bytes)) {
       await query(url, "select pg_logical_emit_message(true, 'waste', 'of space'), pg_switch_wal()");
     }

@@ -1,5 +1,6 @@
 // Loads tables into PostgreSQL's shared_buffers, as on a server with enough memory that has run for a while.
 import { query } from '../../support/postgres/databases.ts';
+import { sizesOf } from './sizes.ts';
 
 /** The tables that the measured requests read and write. */
 export const PREWARMED: readonly string[] = [
@@ -19,18 +20,6 @@ export const PREWARMED: readonly string[] = [
 /** The share of `shared_buffers` that the tables may take. PostgreSQL needs the rest for others. */
 const MAX_SHARE = 0.95;
 
-/** The tables of one database with their partitions and indexes. */
-const RELATIONS = `tables as (
-    select c.oid, coalesce(i.inhparent, c.oid)::regclass::text as root
-    from pg_class c left join pg_inherits i on i.inhrelid = c.oid
-    where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace
-      and coalesce(i.inhparent, c.oid)::regclass::text = any($1)
-  ), relations as (
-    select oid from tables
-    union all
-    select indexrelid from pg_index where indrelid in (select oid from tables)
-  )`;
-
 /**
  * Checks that `sharedBuffers`, a value such as `14GB`, has space for the tables of all databases.
  *
@@ -40,16 +29,13 @@ export async function requireSpace(databaseUrls: readonly string[], sharedBuffer
   let needed = 0;
   let space = 0;
   for (const url of databaseUrls) {
-    const [row] = await query<{ bytes: string; found: number; space: string }>(
-      url,
-      `with ${RELATIONS}
-       select (select sum(pg_relation_size(oid)) from relations) as bytes,
-              (select count(distinct root)::int from tables) as found, pg_size_bytes($2) as space`,
-      [PREWARMED, sharedBuffers],
-    );
-    if (row?.found !== PREWARMED.length) throw new Error(`${url} does not have all tables of PREWARMED`);
-    needed += Number(row.bytes);
-    space = Number(row.space);
+    const sizes = (await sizesOf(url)).filter(({ table }) => PREWARMED.includes(table));
+    if (new Set(sizes.map(({ table }) => table)).size !== PREWARMED.length) {
+      throw new Error(`${url} does not have all tables of PREWARMED`);
+    }
+    needed += sizes.reduce((sum, { bytes }) => sum + bytes, 0);
+    const [row] = await query<{ bytes: string }>(url, 'select pg_size_bytes($1) as bytes', [sharedBuffers]);
+    space = Number(row?.bytes);
   }
   if (needed > MAX_SHARE * space) {
     throw new Error(
@@ -63,15 +49,23 @@ export async function prewarm(databaseUrls: readonly string[]): Promise<string> 
   let blocks = 0;
   for (const url of databaseUrls) {
     await query(url, 'create extension if not exists pg_prewarm');
-    const [row] = await query<{ blocks: string }>(
-      url,
-      `with ${RELATIONS} select sum(pg_prewarm(oid::regclass)) as blocks from relations`,
-      [PREWARMED],
-    );
+    const [row] = await query<{ blocks: string }>(url, LOAD, [PREWARMED]);
     blocks += Number(row?.blocks);
   }
   return megabytes(blocks * 8_192);
 }
+
+/** With their partitions and indexes. */
+const LOAD = `with tables as (
+    select c.oid from pg_class c left join pg_inherits i on i.inhrelid = c.oid
+    where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace
+      and coalesce(i.inhparent, c.oid)::regclass::text = any($1)
+  ), relations as (
+    select oid from tables
+    union all
+    select indexrelid from pg_index where indrelid in (select oid from tables)
+  )
+  select sum(pg_prewarm(oid::regclass)) as blocks from relations`;
 
 function megabytes(bytes: number): string {
   return `${Math.ceil(bytes / 2 ** 20)}MB`;

@@ -14,10 +14,11 @@ import { type ServiceEntry, serve } from '../../service-implementation.ts';
 
 export function createReflectionServices(described: readonly DescService[]): ServiceEntry[] {
   const services = [...described, v1.ServerReflection, v1alpha.ServerReflection];
-  const answer = createAnswerer(services);
+  let answer: Answerer | undefined; // created at the first call: most hubs get none
   const implementation: ServiceImpl<typeof v1.ServerReflection> = {
     async *serverReflectionInfo(requests) {
       const sent = new Set<DescFile>();
+      answer ??= createAnswerer(services);
       for await (const request of requests) {
         const { host: validHost, messageRequest } = request;
         yield { validHost, originalRequest: request, messageResponse: answer(messageRequest, sent) };

@@ -35,14 +35,18 @@ type Call = UnaryRequest & HandlerContext;
 /** Unary calls only. */
 export function createInProcessTransport(options: InProcessTransportOptions): Transport {
   const { services, interceptorsOf, caller, defaultTimeoutMs } = options;
+  const implementations = new Map(services.map(({ service, implementation }) => [service, implementation]));
   const handlers = new Map<DescMethod, Handler>();
-  for (const { service, implementation } of services) {
-    for (const method of service.methods) {
-      const handle = implementation[method.localName];
-      if (method.methodKind !== 'unary' || handle === undefined) continue;
-      handlers.set(method, intercept(createHandler(handle as UnaryImplementation), interceptorsOf(method)));
-    }
-  }
+  /** Creates the handler of a method at its first call, like the RPC port. */
+  const handlerOf = (method: DescMethodUnary): Handler => {
+    const found = handlers.get(method);
+    if (found !== undefined) return found;
+    const implementation = implementations.get(method.parent)?.[method.localName];
+    if (implementation === undefined) return notServed;
+    const handler = intercept(createHandler(implementation as UnaryImplementation), interceptorsOf(method));
+    handlers.set(method, handler);
+    return handler;
+  };
 
   return {
     unary<I extends DescMessage, O extends DescMessage>(
@@ -67,7 +71,7 @@ export function createInProcessTransport(options: InProcessTransportOptions): Tr
         if (signal?.aborted) return cancel();
         const timer = setTimeout(() => end(timedOut()), call.timeoutMs()).unref();
         signal?.addEventListener('abort', cancel, { once: true });
-        (handlers.get(method) ?? notServed)(call)
+        handlerOf(method)(call)
           .then((response) => resolve(response as UnaryResponse<I, O>), reject) // of this method
           .finally(() => {
             clearTimeout(timer);

@@ -12,13 +12,26 @@ export type RepeatedTaskOptions = {
   readonly failureMessage: string;
 };
 
-/** Starts the first pass at once, and never two at a time. `stop` waits for the current one. */
+/**
+ * Tasks that start together would use a connection each, and those with the same interval would do so at every pass.
+ * So the first pass starts up to this long after the start, and the second one at a random time in the interval.
+ */
+const FIRST_PASS_WITHIN_MS = 250;
+
+/** Returns the length of each pause before a pass, in milliseconds. */
+function createPauses(everyMs: number): () => number {
+  const random = [Math.min(FIRST_PASS_WITHIN_MS, everyMs), everyMs].map((ms) => Math.random() * ms);
+  return () => random.shift() ?? everyMs;
+}
+
+/** Never runs two passes at a time. `stop` waits for the current one. */
 export function repeatTask({ everyMs, pass, task, logger, failureMessage }: RepeatedTaskOptions): {
   stop(): Promise<void>;
 } {
   let stopped = false;
   let failing = false;
   let timer: NodeJS.Timeout | undefined;
+  const pauseMs = createPauses(everyMs);
 
   const attempt = async (): Promise<void> => {
     try {
@@ -30,13 +43,16 @@ export function repeatTask({ everyMs, pass, task, logger, failureMessage }: Repe
       if (!failing) logger.warn({ err: error }, failureMessage);
       failing = true;
     }
-    if (!stopped) timer = setTimeout(run, everyMs);
+    plan();
   };
   let running: Promise<void> = Promise.resolve();
   const run = (): void => {
     running = attempt();
   };
-  run();
+  const plan = (): void => {
+    if (!stopped) timer = setTimeout(run, pauseMs());
+  };
+  plan();
 
   return {
     async stop() {
@@ -48,16 +64,22 @@ export function repeatTask({ everyMs, pass, task, logger, failureMessage }: Repe
 }
 
 /**
- * Starts the first pass at once, and the next one after `everyMs` or when it is woken. Logs each failure.
- * `stop` waits for the current pass.
+ * Starts a pass after each interval, or at once when it is woken. Logs each failure. `stop` waits for the current
+ * pass.
  */
 export function repeatWhenWoken({ everyMs, pass, task, logger, failureMessage }: RepeatedTaskOptions) {
   let stopped = false;
-  let wake = (): void => {};
+  let woken = Promise.withResolvers<void>();
+  const pauseMs = createPauses(everyMs);
+  const pause = async (): Promise<void> => {
+    const timer = setTimeout(woken.resolve, pauseMs());
+    await woken.promise;
+    clearTimeout(timer);
+  };
   const run = async (): Promise<void> => {
+    await pause();
     while (!stopped) {
-      const woken = Promise.withResolvers<void>();
-      wake = woken.resolve;
+      woken = Promise.withResolvers(); // to be woken during the pass starts the next one at once
       try {
         await pass();
         task.succeeded();
@@ -65,17 +87,15 @@ export function repeatWhenWoken({ everyMs, pass, task, logger, failureMessage }:
         task.failed();
         logger.warn({ err: error }, failureMessage);
       }
-      const timer = setTimeout(wake, everyMs);
-      if (!stopped) await woken.promise;
-      clearTimeout(timer);
+      await pause();
     }
   };
   const loop = run();
   return {
-    wake: (): void => wake(),
+    wake: (): void => woken.resolve(),
     async stop(): Promise<void> {
       stopped = true;
-      wake();
+      woken.resolve();
       await loop;
     },
   };

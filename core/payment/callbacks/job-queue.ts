@@ -1,7 +1,7 @@
 // The job queue of callbacks that were not processed at once: pg-boss, in the hub's database.
 import { setTimeout } from 'node:timers/promises';
 import pg, { type ClientBase, type Pool, type PoolClient } from 'pg';
-import { getConstructionPlans, PgBoss } from 'pg-boss';
+import { getConstructionPlans, type Job, PgBoss } from 'pg-boss';
 import type { Database } from '../../storage/database.ts';
 import { takeBootstrapLock } from '../../storage/hub-lock.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
@@ -24,8 +24,11 @@ export type JobsOptions = {
 export const QUEUE = 'callback';
 // High enough that the queue never gives up first: the handler gives up a day after the callback arrived.
 const RETRY_LIMIT = 1_000;
-/** Several, so that a job that waits does not hold up all others. Each polls once a second. */
-const WORKERS = 4;
+/**
+ * The polling interval of each worker. Several workers, so that a job that waits does not hold up all others. The
+ * intervals differ, so that the workers do not all poll at the same time.
+ */
+const POLLING_SECONDS = [1.7, 1.9, 2.1, 2.3];
 const BATCH_SIZE = 2;
 /** How often pg-boss retries the jobs of dead hubs and counts all jobs. It reads the whole table for this. */
 const SUPERVISE_SECONDS = 10;
@@ -77,18 +80,19 @@ export async function createJobs(options: JobsOptions) {
     async work(handler: (callbackId: string) => Promise<void>): Promise<void> {
       const options = {
         batchSize: BATCH_SIZE,
-        localConcurrency: WORKERS,
-        pollingIntervalSeconds: 1,
         // No pause between jobs while there is a backlog: after an outage there are thousands.
         burstWhenBatchFull: true,
       } as const;
-      await boss.work<{ callbackId: string }>(QUEUE, options, async (jobs) => {
+      const process = async (jobs: readonly Job<{ callbackId: string }>[]): Promise<void> => {
         const outcomes = await Promise.allSettled(
           jobs.map((job) => handler(job.data.callbackId).catch((error) => boss.fail(QUEUE, job, error))),
         );
         // After an error, pg-boss fails all jobs of the batch. Else it completes those that have not failed.
         for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
-      });
+      };
+      for (const pollingIntervalSeconds of POLLING_SECONDS) {
+        await boss.work(QUEUE, { ...options, pollingIntervalSeconds }, process);
+      }
     },
     /** Waits at most `graceMs` for the jobs in progress. */
     async stop(graceMs: number): Promise<void> {

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Task } from '../lib/metrics/tasks.ts';
 
 export type RepeatedTaskOptions = {
-  /** From the end of a pass to the next one. */
+  /** Milliseconds from the end of a pass to the next one, except for the first two passes. */
   readonly everyMs: number;
   readonly pass: () => Promise<void>;
   readonly task: Task;
@@ -13,18 +13,18 @@ export type RepeatedTaskOptions = {
 };
 
 /**
- * Tasks that start together would use a connection each, and those with the same interval would do so at every pass.
- * So the first pass starts up to this long after the start, and the second one at a random time in the interval.
+ * Tasks that run at the same time need a connection each. So each task starts its first pass at a random time
+ * within these milliseconds, and its second one at a random time within the interval.
  */
 const FIRST_PASS_WITHIN_MS = 250;
 
-/** Returns the length of each pause before a pass, in milliseconds. */
+/** Returns a function that returns the next pause, in milliseconds. */
 function createPauses(everyMs: number): () => number {
   const random = [Math.min(FIRST_PASS_WITHIN_MS, everyMs), everyMs].map((ms) => Math.random() * ms);
   return () => random.shift() ?? everyMs;
 }
 
-/** Never runs two passes at a time. `stop` waits for the current one. */
+/** Runs one pass at a time. `stop` waits for the current one. */
 export function repeatTask({ everyMs, pass, task, logger, failureMessage }: RepeatedTaskOptions): {
   stop(): Promise<void>;
 } {
@@ -43,16 +43,16 @@ export function repeatTask({ everyMs, pass, task, logger, failureMessage }: Repe
       if (!failing) logger.warn({ err: error }, failureMessage);
       failing = true;
     }
-    plan();
+    scheduleNext();
   };
   let running: Promise<void> = Promise.resolve();
   const run = (): void => {
     running = attempt();
   };
-  const plan = (): void => {
+  const scheduleNext = (): void => {
     if (!stopped) timer = setTimeout(run, pauseMs());
   };
-  plan();
+  scheduleNext();
 
   return {
     async stop() {
@@ -63,10 +63,7 @@ export function repeatTask({ everyMs, pass, task, logger, failureMessage }: Repe
   };
 }
 
-/**
- * Starts a pass after each interval, or at once when it is woken. Logs each failure. `stop` waits for the current
- * pass.
- */
+/** The same, but starts the next pass at once when it is woken, and logs each failure. */
 export function repeatWhenWoken({ everyMs, pass, task, logger, failureMessage }: RepeatedTaskOptions) {
   let stopped = false;
   let woken = Promise.withResolvers<void>();
@@ -79,7 +76,7 @@ export function repeatWhenWoken({ everyMs, pass, task, logger, failureMessage }:
   const run = async (): Promise<void> => {
     await pause();
     while (!stopped) {
-      woken = Promise.withResolvers(); // to be woken during the pass starts the next one at once
+      woken = Promise.withResolvers(); // a wake during the pass starts the next one at once
       try {
         await pass();
         task.succeeded();

@@ -25,10 +25,10 @@ export const QUEUE = 'callback';
 // High enough that the queue never gives up first: the handler gives up a day after the callback arrived.
 const RETRY_LIMIT = 1_000;
 /**
- * The polling interval of each worker. Several workers, so that a job that waits does not hold up all others. The
- * intervals differ, so that the workers do not all poll at the same time.
+ * Each worker has one of these polling intervals. Several workers, so that a job that waits does not delay all
+ * others. Different intervals, so that the workers do not all poll at the same time.
  */
-const POLLING_SECONDS = [1.7, 1.9, 2.1, 2.3];
+const POLLING_INTERVALS_SECONDS = [1.7, 1.9, 2.1, 2.3];
 const BATCH_SIZE = 2;
 /** How often pg-boss retries the jobs of dead hubs and counts all jobs. It reads the whole table for this. */
 const SUPERVISE_SECONDS = 10;
@@ -83,15 +83,15 @@ export async function createJobs(options: JobsOptions) {
         // No pause between jobs while there is a backlog: after an outage there are thousands.
         burstWhenBatchFull: true,
       } as const;
-      const process = async (jobs: readonly Job<{ callbackId: string }>[]): Promise<void> => {
+      const processJobs = async (jobs: readonly Job<{ callbackId: string }>[]): Promise<void> => {
         const outcomes = await Promise.allSettled(
           jobs.map((job) => handler(job.data.callbackId).catch((error) => boss.fail(QUEUE, job, error))),
         );
         // After an error, pg-boss fails all jobs of the batch. Else it completes those that have not failed.
         for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
       };
-      for (const pollingIntervalSeconds of POLLING_SECONDS) {
-        await boss.work(QUEUE, { ...options, pollingIntervalSeconds }, process);
+      for (const pollingIntervalSeconds of POLLING_INTERVALS_SECONDS) {
+        await boss.work(QUEUE, { ...options, pollingIntervalSeconds }, processJobs);
       }
     },
     /** Waits at most `graceMs` for the jobs in progress. */

@@ -14,7 +14,7 @@ import { type ServiceEntry, serve } from '../../service-implementation.ts';
 
 export function createReflectionServices(described: readonly DescService[]): ServiceEntry[] {
   const services = [...described, v1.ServerReflection, v1alpha.ServerReflection];
-  let answer: Answerer | undefined; // created at the first call: most hubs get none
+  let answer: Answerer | undefined; // created at the first call, because most hubs get no reflection calls
   const implementation: ServiceImpl<typeof v1.ServerReflection> = {
     async *serverReflectionInfo(requests) {
       const sent = new Set<DescFile>();

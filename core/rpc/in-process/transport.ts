@@ -37,7 +37,7 @@ export function createInProcessTransport(options: InProcessTransportOptions): Tr
   const { services, interceptorsOf, caller, defaultTimeoutMs } = options;
   const implementations = new Map(services.map(({ service, implementation }) => [service, implementation]));
   const handlers = new Map<DescMethod, Handler>();
-  /** Creates the handler of a method at its first call, like the RPC port. */
+  /** Creates the handler of a method at its first call, to save memory, as the RPC port does. */
   const handlerOf = (method: DescMethodUnary): Handler => {
     const found = handlers.get(method);
     if (found !== undefined) return found;
@@ -67,11 +67,12 @@ export function createInProcessTransport(options: InProcessTransportOptions): Tr
           call.abort(reason);
           reject(reason);
         };
+        const handle = handlerOf(method);
         const cancel = (): void => end(ConnectError.from(signal?.reason, Code.Canceled));
         if (signal?.aborted) return cancel();
         const timer = setTimeout(() => end(timedOut()), call.timeoutMs()).unref();
         signal?.addEventListener('abort', cancel, { once: true });
-        handlerOf(method)(call)
+        handle(call)
           .then((response) => resolve(response as UnaryResponse<I, O>), reject) // of this method
           .finally(() => {
             clearTimeout(timer);

@@ -15,7 +15,7 @@ import { type PreparedDatabase, runScale, sharedBuffersOf } from './run-scale.ts
 type Options = {
   readonly licenses: readonly number[];
   readonly rounds: number;
-  readonly settings: readonly string[];
+  readonly settings: readonly (readonly string[])[];
   readonly prewarm: boolean;
   readonly write: boolean;
 };
@@ -31,8 +31,8 @@ const program = createProgram('npm run bench -- scale')
   .option('--rounds <number>', 'times that each size is measured', parseCount, 3)
   .option(
     '--settings <settings>',
-    'measures again with these settings of PostgreSQL, separated by commas: shared_buffers=6GB',
-    parseList,
+    'measures again with these settings of PostgreSQL, separated by commas: shared_buffers=6GB; repeat it for several sets',
+    (text, earlier: readonly (readonly string[])[]) => [...earlier, parseList(text)],
     [],
   )
   .option(
@@ -47,16 +47,16 @@ const program = createProgram('npm run bench -- scale')
   )
   .parse();
 const { licenses: sizes, rounds, settings, prewarm, write } = program.opts<Options>();
-const prewarmed = prewarm ? sharedBuffersOf(settings) : undefined;
-if (prewarm && prewarmed === undefined) program.error('--prewarm needs --settings with shared_buffers');
+if (prewarm && (settings.length === 0 || settings.some((each) => sharedBuffersOf(each) === undefined))) {
+  program.error('--prewarm needs shared_buffers in each --settings');
+}
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 await interruptible(async (start) => {
   const postgres = await start(startEmbedded, (server) => server.stop());
   useServer(postgres);
-  if (settings.length > 0) {
-    await postgres.restart(settings); // an invalid setting fails here, not after half an hour
-    await postgres.restart([]);
-  }
+  // An invalid setting fails here, not after half an hour.
+  for (const each of settings) await postgres.restart(each);
+  if (settings.length > 0) await postgres.restart([]);
   await start(findRedis, (stop) => stop());
   const prepared: PreparedDatabase[] = [];
   for (const licenses of sizes) {
@@ -67,7 +67,7 @@ await interruptible(async (start) => {
     prepared.push({ databaseUrl, dataDir, population });
   }
   const results = await runScale(
-    { prepared, redisUrl: foundRedis(), rounds, postgres, settings, prewarmed, say },
+    { prepared, redisUrl: foundRedis(), rounds, postgres, settings, loadsTables: prewarm, say },
     start,
   );
   const { figures, plans, json } = writeReport(results);

@@ -53,20 +53,18 @@ function figuresOf({ at, machine, settings, prewarmed, databases }: ScaleResults
     row('…longest batch, ms', ({ backfill }) => backfill.longestBatchMs.toFixed(0)),
     row('…longest update of a license by others, ms', ({ backfill }) => backfill.longestUpdateMs.toFixed(0)),
   ]);
-  const names = settings.map((setting) => `\`${setting}\``).join(', ');
   const loaded =
     prewarmed.length === 0
       ? ''
-      : ` Then these tables were loaded into \`shared_buffers\`: ${prewarmed.map((name) => `\`${name}\``).join(', ')}.`;
-  const withSettings =
-    settings.length === 0
-      ? ''
-      : `
-### With other settings of PostgreSQL
+      : ` Then these tables were loaded into \`shared_buffers\`: ${code(prewarmed)}.`;
+  const withSettings = settings.map(
+    (each, index) => `
+#### With ${each.join(', ')}
 
-The same requests, for other licenses and sessions, after PostgreSQL was restarted with ${names}.${loaded}
+The same requests, for other licenses and sessions, after PostgreSQL was restarted with ${code(each)}.${loaded}
 
-${requests('spread', ({ figuresWithSettings }) => figuresWithSettings)}`;
+${requests('spread', ({ figuresWithSettings }) => figuresWithSettings[index] ?? [])}`,
+  );
   const largest = databases.at(-1)?.sizes ?? [];
   const sizes = table(
     ['', ...counts.map((count) => `${count} licenses, MB`)],
@@ -94,7 +92,7 @@ With 1,000,000 licenses and more, each request of a round concerns another licen
 few licenses repeat. Each soft check or activation is the first one of its license on its day, so the hub also writes the time and the
 day of the use, after the response.
 
-${requests('spread')}${withSettings}
+${requests('spread')}${withSettings.length === 0 ? '' : '\n### With other settings of PostgreSQL\n'}${withSettings.join('')}
 ## Maintenance
 
 ${maintenance}
@@ -176,6 +174,10 @@ const MAX_CHILDREN = 4;
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |\n`;
   return `${line(head)}|---${'|---:'.repeat(head.length - 1)}|\n${rows.map(line).join('')}`;
+}
+
+function code(words: readonly string[]): string {
+  return words.map((word) => `\`${word}\``).join(', ');
 }
 
 function megabytes(bytes: number): string {

@@ -31,9 +31,9 @@ export type PreparedDatabase = {
 export type ScaleResults = {
   readonly at: string;
   readonly machine: Machine;
-  /** Those of PostgreSQL in the second measurement. Empty: there was none. */
-  readonly settings: readonly string[];
-  /** The tables that were loaded into `shared_buffers` before the second measurement. */
+  /** The settings of PostgreSQL in each further measurement. Empty: there was none. */
+  readonly settings: readonly (readonly string[])[];
+  /** The tables that were loaded into `shared_buffers` before each further measurement. */
   readonly prewarmed: readonly string[];
   readonly databases: readonly DatabaseResults[];
   /** The plans on the largest database. */
@@ -52,8 +52,8 @@ export type DatabaseResults = {
     readonly lockedMs: number;
   };
   readonly backfill: Backfill;
-  /** Requests that are spread over all licenses, with the other settings of PostgreSQL. Empty without them. */
-  readonly figuresWithSettings: readonly Figures[];
+  /** Requests that are spread over all licenses, with each of the other settings of PostgreSQL. */
+  readonly figuresWithSettings: readonly (readonly Figures[])[];
 };
 
 export type RunOptions = {
@@ -61,15 +61,15 @@ export type RunOptions = {
   readonly redisUrl: string;
   readonly rounds: number;
   readonly postgres: Pick<EmbeddedServer, 'restart'>;
-  /** Settings of PostgreSQL for a second measurement, such as `shared_buffers=6GB`. Empty: there is none. */
-  readonly settings: readonly string[];
-  /** The `shared_buffers` of the settings, to load the tables of the requests into them; undefined: load none. */
-  readonly prewarmed: string | undefined;
+  /** Settings of PostgreSQL for each further measurement, such as `shared_buffers=6GB`. */
+  readonly settings: readonly (readonly string[])[];
+  /** Whether to load the tables of the requests into the `shared_buffers` of each of these settings. */
+  readonly loadsTables: boolean;
   readonly say: (line: string) => void;
 };
 
 export async function runScale(
-  { prepared, redisUrl, rounds, postgres, settings, prewarmed, say }: RunOptions,
+  { prepared, redisUrl, rounds, postgres, settings, loadsTables, say }: RunOptions,
   start: Start,
 ): Promise<ScaleResults> {
   const [first] = prepared;
@@ -95,7 +95,7 @@ export async function runScale(
   };
   const urls = prepared.map(({ databaseUrl }) => databaseUrl);
   // Fails here, not after the first measurement.
-  if (prewarmed !== undefined) await requireSpace(urls, prewarmed);
+  if (loadsTables) for (const each of settings) await requireSpace(urls, sharedBuffersOf(each) ?? '');
   let hubs = await startHubs();
   const figures = await measureScale(hubs, { targets: TARGETS, rounds, firstTurn: 0, say });
   const restart = async (replaced: readonly string[]): Promise<void> => {
@@ -103,15 +103,17 @@ export async function runScale(
     await postgres.restart(replaced);
     hubs = await startHubs();
   };
-  let figuresWithSettings: Figures[][] = [];
-  if (settings.length > 0) {
-    await restart(settings);
-    say(`with ${settings.join(', ')}`);
-    if (prewarmed !== undefined) say(`${await prewarm(urls)} loaded into shared_buffers`);
-    const spread = { targets: ['spread'], rounds, firstTurn: rounds + 1, say } as const;
-    figuresWithSettings = await measureScale(hubs, spread);
-    await restart([]);
+  /** By settings, then by database. */
+  const figuresWithSettings: Figures[][][] = [];
+  for (const [index, each] of settings.entries()) {
+    await restart(each);
+    say(`with ${each.join(', ')}`);
+    if (loadsTables) say(`${await prewarm(urls)} loaded into shared_buffers`);
+    // Other licenses and sessions in each measurement.
+    const firstTurn = (index + 1) * (rounds + 1);
+    figuresWithSettings.push(await measureScale(hubs, { targets: ['spread'], rounds, firstTurn, say }));
   }
+  if (settings.length > 0) await restart([]);
   const sizes = await Promise.all(prepared.map(({ databaseUrl }) => sizesOf(databaseUrl)));
   const plansOf = { licenses: largest.population.licenses, statements: await observe(largest) };
   const databases: DatabaseResults[] = [];
@@ -130,14 +132,14 @@ export async function runScale(
       sizes: sizes[index] ?? [],
       prune,
       backfill,
-      figuresWithSettings: figuresWithSettings[index] ?? [],
+      figuresWithSettings: figuresWithSettings.map((byDatabase) => byDatabase[index] ?? []),
     });
   }
   return {
     at: new Date().toISOString(),
     machine,
     settings,
-    prewarmed: prewarmed === undefined ? [] : PREWARMED,
+    prewarmed: loadsTables ? PREWARMED : [],
     databases,
     plansOf,
   };

@@ -34,7 +34,7 @@ const values = command.opts<{
 }>();
 const [other = ''] = command.args;
 if (!existsSync(join(other, 'node_modules')) || !existsSync(join(other, 'cli/hubctl.js'))) {
-  throw new Error(`${resolve(other)} is no checkout with installed packages: run npm ci in it`);
+  command.error(`error: ${resolve(other)} is no checkout with installed packages: run npm ci in it`);
 }
 const { connections } = values;
 if (values.latencyRounds > 0 && !(connections.includes(1) && connections.includes(32))) {

@@ -5,6 +5,8 @@ import type { Task } from '../lib/metrics/tasks.ts';
 export type RepeatedTaskOptions = {
   /** Milliseconds from the end of a pass to the next one, except for the first two passes. */
   readonly everyMs: number;
+  /** The first pass starts at a random time within these milliseconds. Default: 250, at most `everyMs`. */
+  readonly firstWithinMs?: number;
   readonly pass: () => Promise<void>;
   readonly task: Task;
   readonly logger: Logger;
@@ -12,26 +14,27 @@ export type RepeatedTaskOptions = {
   readonly failureMessage: string;
 };
 
-/**
- * Tasks that run at the same time need a connection each. So each task starts its first pass at a random time
- * within these milliseconds, and its second one at a random time within the interval.
- */
-const FIRST_PASS_WITHIN_MS = 250;
+const FIRST_WITHIN_MS = 250;
 
-/** Returns a function that returns the next pause, in milliseconds. */
-function createPauses(everyMs: number): () => number {
-  const random = [Math.min(FIRST_PASS_WITHIN_MS, everyMs), everyMs].map((ms) => Math.random() * ms);
+/**
+ * Returns a function that returns the next pause, in milliseconds. Tasks that run at the same time need a
+ * connection each, so the first pause is random, and the second one is a random part of the interval.
+ */
+function createPauses({
+  everyMs,
+  firstWithinMs = Math.min(FIRST_WITHIN_MS, everyMs),
+}: Pick<RepeatedTaskOptions, 'everyMs' | 'firstWithinMs'>): () => number {
+  const random = [firstWithinMs, everyMs].map((ms) => Math.random() * ms);
   return () => random.shift() ?? everyMs;
 }
 
 /** Runs one pass at a time. `stop` waits for the current one. */
-export function repeatTask({ everyMs, pass, task, logger, failureMessage }: RepeatedTaskOptions): {
-  stop(): Promise<void>;
-} {
+export function repeatTask(options: RepeatedTaskOptions): { stop(): Promise<void> } {
+  const { pass, task, logger, failureMessage } = options;
   let stopped = false;
   let failing = false;
   let timer: NodeJS.Timeout | undefined;
-  const pauseMs = createPauses(everyMs);
+  const pauseMs = createPauses(options);
 
   const attempt = async (): Promise<void> => {
     try {
@@ -64,10 +67,11 @@ export function repeatTask({ everyMs, pass, task, logger, failureMessage }: Repe
 }
 
 /** The same, but starts the next pass at once when it is woken, and logs each failure. */
-export function repeatWhenWoken({ everyMs, pass, task, logger, failureMessage }: RepeatedTaskOptions) {
+export function repeatWhenWoken(options: RepeatedTaskOptions) {
+  const { pass, task, logger, failureMessage } = options;
   let stopped = false;
   let woken = Promise.withResolvers<void>();
-  const pauseMs = createPauses(everyMs);
+  const pauseMs = createPauses(options);
   const pause = async (): Promise<void> => {
     const timer = setTimeout(woken.resolve, pauseMs());
     await woken.promise;

@@ -52,6 +52,7 @@ export function startLinkTask({ pool, link, headMonitor, logger, task }: LinkTas
   };
   const repeated = repeatTask({
     everyMs: EVERY_MS,
+    firstWithinMs: 0, // each start logs the head of the chain
     async pass() {
       try {
         // Without the lock of the chain: the queue is mostly empty.

@@ -16,8 +16,8 @@ import { wireVerification } from './wire-verification.ts';
 
 export type PaymentModule = Awaited<ReturnType<typeof createPaymentModule>>;
 
-/** A callback in the journal gets a job within a second, and is processed within another. */
-const STRAY_GRACE_MS = 2_000;
+/** A callback in the journal gets a job within a second, and a worker starts it within two others. */
+const STRAY_GRACE_MS = 3_000;
 
 export async function createPaymentModule(options: PaymentModuleOptions) {
   const { config, db, clock, logger, metrics } = options;

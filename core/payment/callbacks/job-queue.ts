@@ -26,7 +26,7 @@ export const QUEUE = 'callback';
 const RETRY_LIMIT = 1_000;
 /**
  * Each worker has one of these polling intervals. Several workers, so that a job that waits does not delay
- * others. Different intervals, so that the workers do not all poll at the same time.
+ * others. Different intervals, so that after their first poll the workers do not all poll at the same time.
  */
 const POLLING_INTERVALS_SECONDS = [1.7, 1.9, 2.1, 2.3];
 const BATCH_SIZE = 2;

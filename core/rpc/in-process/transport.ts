@@ -38,11 +38,11 @@ export function createInProcessTransport(options: InProcessTransportOptions): Tr
   const implementations = new Map(services.map(({ service, implementation }) => [service, implementation]));
   const handlers = new Map<DescMethod, Handler>();
   /** Creates the handler of a method at its first call, to save memory, as the RPC port does. */
-  const handlerOf = (method: DescMethodUnary): Handler => {
+  const handlerOf = (method: DescMethod): Handler => {
     const found = handlers.get(method);
     if (found !== undefined) return found;
     const implementation = implementations.get(method.parent)?.[method.localName];
-    if (implementation === undefined) return notServed;
+    if (method.methodKind !== 'unary' || implementation === undefined) return notServed;
     const handler = intercept(createHandler(implementation as UnaryImplementation), interceptorsOf(method));
     handlers.set(method, handler);
     return handler;

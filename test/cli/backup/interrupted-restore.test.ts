@@ -125,8 +125,8 @@ describe('a killed restore', () => {
     const copying = `select from pg_stat_progress_copy where datname = current_database() and tuples_processed > 0`;
     await until(async () => (await query(databaseUrl, copying)).length > 0, 'rows arrive');
     child.kill('SIGTERM');
-    // It waits until there is something to read, and says so, or ends if it has not read all that is there.
-    await until(() => complaint.includes('SIGTERM'), 'the signal has arrived');
+    // A pipe is waited for until there is something to read.
+    await until(() => complaint.includes('SIGTERM: finishing'), 'the signal has arrived');
     await writer.close();
     expect((await exit)[0], complaint).to.equal(143);
     expect(complaint).to.contain('hubctl: Interrupted by SIGTERM. Nothing was restored.\n');

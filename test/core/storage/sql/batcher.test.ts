@@ -179,6 +179,26 @@ describe('the batcher', () => {
     expect(requests()).to.deep.equal([[1], [4]]);
   });
 
+  it('runs requests that become overdue just after the last batch has failed, and later ones', async () => {
+    const { held, batch } = heldBatcher({ maxSize: 1, maxInFlight: 1, maxWaitMs: 20 });
+    const lost = new Error('connection lost');
+    const failed = batch(1).catch((error: unknown) => error);
+    await settled();
+    const overdue = batch(2);
+    // A late event loop runs both timers in one turn: that of the failure, and that of the overdue request.
+    const fail = setTimeout(10).then(() => held[0]?.fail(lost));
+    for (const begun = performance.now(); performance.now() - begun < 40; );
+    await fail;
+    expect(await failed).to.equal(lost);
+    await until(() => held.length === 2);
+    const later = batch(3);
+    held[1]?.answer();
+    expect(await overdue).to.equal(20);
+    await until(() => held.length === 3);
+    held[2]?.answer();
+    expect(await later).to.equal(30);
+  });
+
   it('answers every request once and in order, with failing batches too', async () => {
     const arrivals = fc.array(fc.record({ requests: fc.integer({ min: 0, max: 6 }), fails: fc.boolean() }), {
       maxLength: 12,

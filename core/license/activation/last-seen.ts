@@ -3,13 +3,14 @@
 // not written.
 import type { Pool } from 'pg';
 import { DAY_MS } from '../../clock.ts';
+import { shareNextRun } from '../../share-next-run.ts';
 
 export type LastSeen = ReturnType<typeof createLastSeen>;
 
 export type LastSeenOptions = { readonly pool: Pool; readonly onError: (error: unknown) => void };
 
 const REFRESH_AFTER_MS = 5 * 60 * 1000;
-/** The response comes first. */
+/** A delay, so that the hub sends the response first. */
 const WRITE_AFTER_MS = 20;
 const MIN_INTERVAL_MS = 1_000;
 
@@ -18,9 +19,8 @@ export function createLastSeen({ pool, onError }: LastSeenOptions) {
   let timer: NodeJS.Timeout | undefined;
   let writtenAtMs = -Infinity;
 
-  const write = async (): Promise<void> => {
-    clearTimeout(timer);
-    timer = undefined;
+  /** One write at a time, so that a slow database keeps one connection busy. */
+  const share = shareNextRun(async () => {
     if (queued.size === 0) return;
     writtenAtMs = performance.now();
     const batch = queued;
@@ -32,6 +32,12 @@ export function createLastSeen({ pool, onError }: LastSeenOptions) {
     } catch (error) {
       onError(error); // the next check of the machine queues it again
     }
+  });
+
+  const write = (): Promise<void> => share('last seen');
+  const writeSoon = (): void => {
+    timer = undefined;
+    void write();
   };
 
   return {
@@ -44,10 +50,13 @@ export function createLastSeen({ pool, onError }: LastSeenOptions) {
       if (recordedAtMs !== null && isCurrent(recordedAtMs, now.getTime())) return;
       queued.set(seatId, now);
       const waitMs = writtenAtMs + MIN_INTERVAL_MS - performance.now();
-      timer ??= setTimeout(() => void write(), Math.max(WRITE_AFTER_MS, waitMs)).unref();
+      timer ??= setTimeout(writeSoon, Math.max(WRITE_AFTER_MS, waitMs)).unref();
     },
-    /** Writes what is queued, and stops. */
-    close: write,
+    /** Waits for a write in progress, and writes the rest. */
+    close(): Promise<void> {
+      clearTimeout(timer);
+      return write();
+    },
   };
 }
 

@@ -190,11 +190,11 @@ describe('the batcher', () => {
     for (const begun = performance.now(); performance.now() - begun < 40; );
     await fail;
     expect(await failed).to.equal(lost);
-    await until(() => held.length === 2);
+    await until(() => held.length === 2, 'the overdue request runs');
     const later = batch(3);
     held[1]?.answer();
     expect(await overdue).to.equal(20);
-    await until(() => held.length === 3);
+    await until(() => held.length === 3, 'the later request runs');
     held[2]?.answer();
     expect(await later).to.equal(30);
   });

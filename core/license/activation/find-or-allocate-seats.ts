@@ -107,8 +107,8 @@ async function runBatch(
       ? await pool.query<Row>(query)
       : await inTransaction(
           pool,
-          async (client) => {
-            await client.query({ name: 'lock_licenses', text: LOCK, values: [keyHashes] });
+          (client, send) => {
+            void send({ name: 'lock_licenses', text: LOCK, values: [keyHashes] });
             return client.query<Row>(query);
           },
           { lockTimeoutMs: LOCK_TIMEOUT_MS },

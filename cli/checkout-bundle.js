@@ -11,14 +11,14 @@ export const SOURCES = ['cli', 'core', 'examples', 'gateway', 'gen', 'lib', 'scr
 /** The bundle is built again after a change of these too. Changes inside a package are not noticed. */
 const OTHERS = ['package.json', 'tsconfig.json', 'node_modules', './node_modules/.package-lock.json'];
 
-/** A file of a bundle. Its time is the time before the sources were read. */
+/** A file of a bundle, created before the sources are read. A source that changed later makes the bundle stale. */
 const BEGUN = 'begun';
 /** The names of files that say which processes use a bundle, before the process id. */
 const USED_BY = 'used-by-';
 const UNFINISHED = 'unfinished-';
 /** An unfinished bundle of this age was interrupted. */
 const INTERRUPTED_MS = 600_000;
-/** The newest bundles are kept: a process that has just started may not have said yet that it uses one. */
+/** The newest bundles are kept: a process that has just started may not have written its file yet. */
 const KEPT = 2;
 
 /**

@@ -36,8 +36,8 @@ if (isRecent(process.versions.node)) {
 }
 
 /**
- * The main file of a package or of the bundle of a checkout, which has a compile cache of its own. The source if
- * it cannot be bundled.
+ * The main file: that of the package, that of the checkout's bundle (with its own compile cache), or the source if it
+ * cannot be bundled.
  */
 async function program() {
   const root = join(import.meta.dirname, '..');

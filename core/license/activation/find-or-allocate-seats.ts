@@ -127,7 +127,7 @@ async function runBatch(
   return found;
 }
 
-/** The terms of a license under its lock. */
+/** The terms of a license under its lock. `endsAtMs` is the expiry, without the grace period. */
 type LockedTerms = { readonly version: number; readonly endsAtMs: number | null };
 
 /** license_key_hash_key */

@@ -113,9 +113,9 @@ type Concerned = {
 };
 
 /**
- * Returns the sessions that need a verification which is scheduled too late, and the paid ones whose
- * callbacks name another payment. One that is being verified may be paid already: a settlement that is not
- * committed yet has looked for such callbacks before these were counted.
+ * Returns the sessions whose next verification is later than allowed. Also returns the sessions that are paid
+ * or being verified, if a callback names another payment: the settlement of a running verification, not
+ * committed yet, cannot see these callbacks.
  */
 async function countEach(
   pool: Pool,

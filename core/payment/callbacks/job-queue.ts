@@ -59,7 +59,7 @@ export async function createJobs(options: JobsOptions) {
   await boss.updateQueue(QUEUE, policy);
 
   return {
-    /** Enqueues callbacks. One that has a job, or had one in the last one or two hours, gets no other. */
+    /** Enqueues callbacks. One with a job gets no second one, nor for one to two hours after the job. */
     async enqueue(callbackIds: readonly string[]): Promise<void> {
       await boss.insert(
         QUEUE,

@@ -83,8 +83,8 @@ export function createWaitingCallbacks(options: PaymentDependencies & RetryDelay
   };
 
   /**
-   * Finishes the waiting callbacks after one as `ignored`, because too many wait. They came before the
-   * verification, so it answers them too.
+   * Finishes the waiting callbacks that are newer than `callbackId` as `ignored`, because too many wait. They
+   * arrived before the verification began, so its result covers them.
    */
   const finishLaterThan = async (sessionId: string, callbackId: string): Promise<void> => {
     const { rows } = await pool.query<{ gateway: string }>({

@@ -125,7 +125,10 @@ async function processOnce(
   return verify(options, callback, claim, session, trigger);
 }
 
-/** If no session has the payment, an offer may name the price that was sold without the hub. */
+/**
+ * A payment without a session may be a sale made at the provider. An offer with its price then creates a
+ * session.
+ */
 async function resolve(
   { findSession, createFromSale }: ProcessOptions,
   callback: JournaledCallback,

@@ -24,7 +24,7 @@ export type CallbackRequest = {
 };
 
 export type CallbackResponse = PaymentDriver['callback']['acknowledgement'] & {
-  /** Where the browser that brought the callback goes on to; undefined if no browser did or it stays. */
+  /** Where to redirect the browser to. Undefined if the provider sent the callback, or without return URL. */
   readonly returnUrl?: string;
   /** The session whose order the hub's own page shows, if there is no return URL. */
   readonly orderSessionId?: string;

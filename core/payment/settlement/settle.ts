@@ -30,11 +30,11 @@ import { type Decision, decide, type ProofState } from './decide.ts';
 import { type Finding, PAID_BEFORE, type PaidFinding, type Settlement } from './finding.ts';
 import { hasPaidAnother, releaseProofs } from './used-proofs.ts';
 import {
-  type ClaimedProof,
-  claimProofs,
+  type AssignedProof,
+  assignProofs,
   finishing,
   finishWaiting,
-  isFullyClaimed,
+  isFullyAssigned,
   logFees,
   logUsages,
   markUnjournaled,
@@ -137,9 +137,9 @@ async function settleBatch(
     async (client, send) => {
       const batch = { client, send, at, isShared };
       const decided = await judgeAll(batch, findings);
-      const { judged, settled, claimed } = decided;
+      const { judged, settled, assigned } = decided;
       const paying = new Set(settled.flatMap(({ session, decision }) => (decision.usage ? session.id : [])));
-      const unused = claimed.filter(({ sessionId }) => !paying.has(sessionId));
+      const unused = assigned.filter(({ sessionId }) => !paying.has(sessionId));
       if (unused.length > 0) send(releaseProofs(unused));
       await writeChanges(options, batch, decided);
       return { judged, finished: finishCallbacks(send, settled, at) };
@@ -186,19 +186,19 @@ async function judgeAll(batch: Batch, findings: readonly Finding[]) {
   const payments = findings.filter(isPaid);
   const ids = findings.map(({ sessionId }) => sessionId);
   // In one round trip. The statements after the lock see what was committed before it was granted.
-  const [sessions, claimed, rules] = await Promise.all([
+  const [sessions, assigned, rules] = await Promise.all([
     lockSessions(client, ids, { skipLocked: isShared }),
-    claimProofs(client, payments),
+    assignProofs(client, payments),
     payments.length > 0 ? readRulesInForce(client, at) : [],
   ]);
   const judged: Judged[] = [];
   for (const finding of findings.toSorted(bySessionId)) {
     const session = sessions.get(finding.sessionId);
-    const one = session && (await judge(batch, claimed, finding, session));
+    const one = session && (await judge(batch, assigned, finding, session));
     if (one !== undefined) judged.push(one);
   }
   const settled = judged.filter((one): one is Settled => one.decision !== undefined);
-  return { judged, settled, claimed, rules };
+  return { judged, settled, assigned, rules };
 }
 
 /** The order in which concurrent transactions lock the rows that belong to sessions. */
@@ -213,7 +213,7 @@ function isPaid(finding: Finding): finding is PaidFinding {
 /** Undefined if the finding must be settled in a batch of its own. */
 async function judge(
   { client, at, isShared }: Batch,
-  claimed: readonly ClaimedProof[],
+  assigned: readonly AssignedProof[],
   finding: Finding,
   session: StoredSession,
 ): Promise<Judged | undefined> {
@@ -223,7 +223,7 @@ async function judge(
   const mayBeRefunded = finding.verdict.kind === 'reversed' && session.status === 'success';
   const openRefundsMinor = mayBeRefunded ? await sumPendingRefunds(client, session.id) : undefined;
   if (isPaid(finding) && session.status !== 'success') {
-    const isNew = isFullyClaimed(finding, claimed);
+    const isNew = isFullyAssigned(finding, assigned);
     if (!isNew && isShared) return undefined;
     proof = isNew ? 'new' : (await hasPaidAnother(client, session, finding)) ? 'used' : 'again';
   }
@@ -266,7 +266,7 @@ async function writeChanges(
   );
 }
 
-/** What the orders of a batch without offers change. */
+/** For a batch in which no session has an offer. */
 const UNCHANGED: Fulfillment = { events: [], changes: [] };
 
 /** Whether the settlement sets a session with an offer to paid. */

@@ -4,9 +4,9 @@ import type { PoolClient, QueryConfig } from 'pg';
 import { columns } from '../../storage/sql/transaction.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
 import type { PaidFinding } from './finding.ts';
-import { type ClaimedProof, proofsOf } from './write-settlement.ts';
+import { type AssignedProof, proofsOf } from './write-settlement.ts';
 
-/** A statement after claimProofs also sees what was committed while that one waited. */
+/** Runs after assignProofs, so it sees the commits that assignProofs waited for. */
 export async function hasPaidAnother(
   client: PoolClient,
   { id, gateway }: StoredSession,
@@ -22,12 +22,12 @@ export async function hasPaidAnother(
   return rowCount !== 0;
 }
 
-/** Gives up proofs that this transaction claimed and does not settle by. */
-export function releaseProofs(claimed: readonly ClaimedProof[]): QueryConfig {
+/** Gives up proofs that this transaction assigned and does not settle by. */
+export function releaseProofs(assigned: readonly AssignedProof[]): QueryConfig {
   return {
     // payment_proof_pkey
     text: `delete from payment_proof
            where (gateway, kind, value) in (select * from unnest($1::text[], $2::text[], $3::text[]))`,
-    values: columns(claimed, 'gateway', 'kind', 'value'),
+    values: columns(assigned, 'gateway', 'kind', 'value'),
   };
 }

@@ -29,16 +29,16 @@ import type { Finding, Outcome, PaidFinding } from './finding.ts';
 export const SETTLEMENT: Actor = { kind: 'hub', name: 'settlement', requestId: '' };
 
 type Proof = { readonly sessionId: string; readonly kind: string; readonly value: string };
-export type ClaimedProof = Proof & { readonly gateway: string };
+export type AssignedProof = Proof & { readonly gateway: string };
 
 /** Assigns proofs to the sessions; returns those that no session had. */
-export async function claimProofs(
+export async function assignProofs(
   client: PoolClient,
   findings: readonly PaidFinding[],
-): Promise<readonly ClaimedProof[]> {
+): Promise<readonly AssignedProof[]> {
   if (findings.length === 0) return [];
-  const { rows } = await client.query<ClaimedProof>({
-    name: 'claim_proofs',
+  const { rows } = await client.query<AssignedProof>({
+    name: 'assign_proofs',
     // payment_proof_pkey. Concurrent settlements by the same proof wait here, all in the same order.
     text: `insert into payment_proof (gateway, kind, value, session_id)
            select s.gateway, t.kind, t.value, c.id
@@ -53,8 +53,8 @@ export async function claimProofs(
   return rows;
 }
 
-export function isFullyClaimed(finding: PaidFinding, claimed: readonly ClaimedProof[]): boolean {
-  const own = claimed.filter(({ sessionId }) => sessionId === finding.sessionId);
+export function isFullyAssigned(finding: PaidFinding, assigned: readonly AssignedProof[]): boolean {
+  const own = assigned.filter(({ sessionId }) => sessionId === finding.sessionId);
   return own.length === proofsOf(finding).length;
 }
 
@@ -189,8 +189,8 @@ export function refundEntry(
 export function logUsages(entries: readonly UsageEntry[], at: Date): Write {
   const sessions = entries.map(({ session }) => session);
   return {
-    // usage_log_session_idx: a reversal takes back the latest payment, which is the first one if there is no
-    // later one.
+    // usage_log_session_idx, with the predicate `kind <> 'payment'`: a reversal takes back the latest
+    // payment, which is the first one if there is no later one.
     text: `insert into usage_log (id, kind, session_id, slot_id, gateway, gateway_transaction_id,
                                   amount_minor, currency, fee_total_minor, order_reference, received_minor,
                                   received_currency, settled_at, reverses)

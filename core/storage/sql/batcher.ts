@@ -65,7 +65,7 @@ class BatchQueue<Q, A> {
   readonly #running: number[] = [];
   #next: NextBatch = { state: 'unplanned' };
   #overdueTimer: NodeJS.Timeout | undefined;
-  /** Set when a request has waited too long while `maxInFlight` batches run. Cleared when one of them returns. */
+  /** Set when a request has waited too long while `maxInFlight` batches run. Cleared when one returns. */
   #hasStalled = false;
 
   constructor(options: BatcherOptions<Q, A>) {
@@ -147,7 +147,7 @@ class BatchQueue<Q, A> {
     const ms = Math.max(1, oldest.since + this.#options.maxWaitMs - performance.now());
     this.#overdueTimer = setTimeout(() => {
       this.#overdueTimer = undefined;
-      // Not if a batch has returned just before: the next one is planned, and nothing would clear `#hasStalled`.
+      // If a batch has just returned, the next one is planned, and nothing would clear `#hasStalled`.
       if (this.#running.length >= this.#options.maxInFlight) this.#rejectOverdue();
       this.#plan();
     }, ms);

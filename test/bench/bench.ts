@@ -1,4 +1,4 @@
-// `npm run bench`: compares the hub with a peer. `npm run bench -- against|bound|bulk|events|scale|start|tail|workers`
+// `npm run bench`: compares the hub with a peer. `npm run bench -- against|batching|bulk|events|scale|start|tail|workers`
 // runs another benchmark.
 import { runNamedProgram } from '../support/run-named-program.ts';
 
@@ -6,7 +6,7 @@ await runNamedProgram(
   new Map<string, () => Promise<unknown>>([
     ['', () => import('./compare.ts')],
     ['against', () => import('./against/bench-against.ts')],
-    ['bound', () => import('./bound/bench-bound.ts')],
+    ['batching', () => import('./batching/bench-batching.ts')],
     ['bulk', () => import('./bulk/bench-bulk.ts')],
     ['events', () => import('./events/bench-events.ts')],
     ['scale', () => import('./scale/bench-scale.ts')],

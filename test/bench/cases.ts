@@ -39,7 +39,7 @@ export type Case = {
   /** The floor of this case: bare node:http, or the bare peer's statements. */
   readonly floor: 'http' | 'sql';
   /** The project's target at 32 connections: the hub's throughput over the peer's, and the peer's CPU time over the hub's. */
-  readonly mark: number;
+  readonly target: number;
   /**
    * Selects the rows that requests write, one per request, on both sides. Undefined if they write none.
    */
@@ -101,7 +101,7 @@ export function createCases(licenses: readonly LicenseData[]): readonly Case[] {
       name: 'status',
       title: 'Soft check of a seated machine',
       floor: 'sql',
-      mark: 3,
+      target: 3,
       async prepare(database) {
         await resetSeats(database, 'status');
         let sent = 0;
@@ -113,7 +113,7 @@ export function createCases(licenses: readonly LicenseData[]): readonly Case[] {
       title: 'Activation, new seat',
       effects: 'select from seat where released_at is null',
       floor: 'sql',
-      mark: 2.5,
+      target: 2.5,
       async prepare(database) {
         await resetSeats(database, 'activate');
         return activations((index) => {
@@ -126,7 +126,7 @@ export function createCases(licenses: readonly LicenseData[]): readonly Case[] {
       name: 'reactivate',
       title: 'Activation, same seat again',
       floor: 'sql',
-      mark: 3.5,
+      target: 3.5,
       async prepare(database) {
         await resetSeats(database, 'reactivate');
         return activations(() => 0);
@@ -137,7 +137,7 @@ export function createCases(licenses: readonly LicenseData[]): readonly Case[] {
       title: 'Callback, journaled',
       effects: 'select from callback',
       floor: 'sql',
-      mark: 2.5,
+      target: 2.5,
       // This status has no effect: the hub does not query the provider and settles nothing.
       prepare: (database, most) => callbacks(database, most, 'UNATTEMPTED'),
     },
@@ -146,7 +146,7 @@ export function createCases(licenses: readonly LicenseData[]): readonly Case[] {
       title: 'Callback, verified and settled',
       effects: "select from charge_session where status = 'success'",
       floor: 'sql',
-      mark: 2,
+      target: 2,
       prepare: (database, most) => callbacks(database, most, 'VALID'),
     },
     {
@@ -154,14 +154,14 @@ export function createCases(licenses: readonly LicenseData[]): readonly Case[] {
       title: 'Callback, settled with an order',
       effects: "select from sales_order where state = 'fulfilled'",
       floor: 'sql',
-      mark: 2,
+      target: 2,
       prepare: (database, most) => callbacks(database, most, 'VALID', 'order'),
     },
     {
       name: 'public_key',
       title: 'Public key',
       floor: 'http',
-      mark: 2,
+      target: 2,
       prepare: async () => () => get(`/v1/apps/${APP}/public-key`),
     },
   ];

@@ -6,23 +6,23 @@ import { closedLoop, type Throughput } from './load/closed-loop.ts';
 import { type Latency, latencyOf } from './load/latency.ts';
 import { openLoop, type Paced } from './load/open-loop.ts';
 import {
-  CALM_WITHIN_MS,
+  IDLE_TIMEOUT_MS,
   mainConnections,
   PACED_LOADS,
   type PacedLoad,
   type Plan,
-  SINGLE_RATE,
+  RATE_WITH_PAUSES,
 } from './measurement-plan.ts';
 import { median, middle } from './median.ts';
-import { forgetPeak, postgresCpuSeconds, usageOf } from './sides/process-cost.ts';
+import { postgresCpuSeconds, resetPeakMemory, usageOf } from './sides/process-cost.ts';
 import type { Server, Side, SideName } from './sides/side.ts';
 import { warmUp } from './warm-up.ts';
 
 export type Cost = {
-  /** CPU seconds of the process for 10 000 requests, including work that it defers until after the window. */
-  readonly cpuSeconds: number;
-  /** CPU seconds of all PostgreSQL processes for the same requests. */
-  readonly postgresCpuSeconds: number;
+  /** CPU time of the process for a request in µs, including work that it defers until after the window. */
+  readonly cpuMicros: number;
+  /** CPU time of all PostgreSQL processes for the same requests, in µs a request. */
+  readonly postgresCpuMicros: number;
   /** Peak resident memory during the window, in MiB. */
   readonly peakMiB: number;
 };
@@ -35,11 +35,15 @@ export type SideResult = {
   /** Requests per second of each warm-up window, in order. */
   readonly warmUp: readonly number[];
   /**
-   * Undefined for bare statements. `chain`: one connection sends its next request as soon as it has the previous
-   * response. `half` and `single`: see `PACED_LOADS`; `single` is that of hub and peer only.
+   * Undefined for bare statements. `withoutPauses`: one connection sends its next request as soon as it has the previous
+   * response. `halfPeak` and `withPauses`: see `PACED_LOADS`; `withPauses` is that of hub and peer only.
    */
   readonly latency:
-    | { readonly chain: Latency; readonly half: Latency; readonly single: Latency | undefined }
+    | {
+        readonly withoutPauses: Latency;
+        readonly halfPeak: Latency;
+        readonly withPauses: Latency | undefined;
+      }
     | undefined;
   /**
    * By number of connections, from the round with the median CPU time. Empty if the system has no such data.
@@ -58,7 +62,7 @@ export type CaseResult = Readonly<Partial<Record<SideName, SideResult>>>;
 export type MeasureOptions = {
   readonly plan: Plan;
   /** Waits until no server has background work left. */
-  readonly calm: () => Promise<void>;
+  readonly untilIdle: () => Promise<void>;
   /** Receives the number of finished measurements and the total after each measurement. */
   readonly onStep: (done: number, total: number) => void;
 };
@@ -71,7 +75,7 @@ const SPARE = 1.5;
 export async function measureCase(
   each: Case,
   sides: readonly Side[],
-  { plan, calm, onStep }: MeasureOptions,
+  { plan, untilIdle, onStep }: MeasureOptions,
 ): Promise<CaseResult> {
   const servers = sides.filter((side) => 'port' in side);
   // Requests beyond the size of the connection pool only wait for each other.
@@ -90,7 +94,7 @@ export async function measureCase(
     const connections = mainConnections(plan);
     const rates = await warmUp(plan.warmUp, async (seconds, rate = PER_SECOND_AT_FIRST) => {
       const load = await prepareWindow(each, side, { connections, seconds, rate });
-      await calm();
+      await untilIdle();
       return (await load()).perSecond;
     });
     collectionOf(side).warmUp.push(...rates);
@@ -100,7 +104,7 @@ export async function measureCase(
   for (const server of plan.connections.includes(1) ? servers : []) {
     const window = { connections: 1, seconds: plan.warmUpSecondsAtOne, rate: fastest / 2 }; // one is slower than many
     const load = await prepareWindow(each, server, window);
-    await calm();
+    await untilIdle();
     await load();
   }
   // All rounds of a load follow each other: after 256 connections a server still collects garbage.
@@ -109,29 +113,29 @@ export async function measureCase(
       // The order alternates: work that one side leaves to the database slows the next side.
       for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
         if (!takesPart(side, connections)) continue;
-        const { rates, warmUp, costs, busy, chain } = collectionOf(side);
+        const { rates, warmUp, costs, busy, withoutPauses } = collectionOf(side);
         const earlier = rates.get(connections) ?? [];
         const rate = Math.max(...(earlier.length > 0 ? earlier : warmUp));
         const seconds = connections === 1 ? plan.secondsAtOne : plan.seconds;
         const load = await prepareWindow(each, side, { connections, seconds, rate });
-        await calm();
+        await untilIdle();
         const before = await countEffects(each, side);
-        const { found, cost } = await costOf(side, load, calm);
+        const { found, cost } = await costOf(side, load, untilIdle);
         await waitForEffects(each, side, before + found.requests);
         rates.set(connections, [...earlier, found.perSecond]);
         busy.push(found.generatorBusy);
         const { perSecond, latencies } = found;
-        if (connections === 1 && latencies !== undefined) chain.push({ rate: perSecond, latencies });
+        if (connections === 1 && latencies !== undefined) withoutPauses.push({ rate: perSecond, latencies });
         if (cost !== undefined) costs.set(connections, [...(costs.get(connections) ?? []), cost]);
         step();
       }
     }
   }
-  await measureLatencies(each, servers, { plan, calm, step, collectionOf });
+  await measureLatencies(each, servers, { plan, untilIdle, step, collectionOf });
   return Object.fromEntries(sides.map((side) => [side.name, resultOf(collectionOf(side))]));
 }
 
-type LatencyOptions = Pick<MeasureOptions, 'plan' | 'calm'> & {
+type LatencyOptions = Pick<MeasureOptions, 'plan' | 'untilIdle'> & {
   readonly step: () => void;
   readonly collectionOf: (side: Side) => Collection;
 };
@@ -139,7 +143,7 @@ type LatencyOptions = Pick<MeasureOptions, 'plan' | 'calm'> & {
 async function measureLatencies(
   each: Case,
   servers: readonly Server[],
-  { plan, calm, step, collectionOf }: LatencyOptions,
+  { plan, untilIdle, step, collectionOf }: LatencyOptions,
 ): Promise<void> {
   const connections = mainConnections(plan);
   const peak = Math.min(
@@ -147,16 +151,19 @@ async function measureLatencies(
       .filter(({ name }) => name === 'peer' || name === 'other')
       .map((peer) => median(collectionOf(peer).rates.get(connections) ?? [])),
   );
-  const loads = { half: { rate: peak / 2, connections }, single: { rate: SINGLE_RATE, connections: 1 } };
+  const loads = {
+    halfPeak: { rate: peak / 2, connections },
+    withPauses: { rate: RATE_WITH_PAUSES, connections: 1 },
+  };
   for (let round = 0; round < plan.latencyRounds; round++) {
     for (const name of PACED_LOADS) {
       const [{ rate, ...load }, seconds] = [loads[name], plan.latencySeconds[name]];
       const compared = servers.filter(
-        (side) => name === 'half' || (side.name !== 'bare' && side.name !== 'floor'),
+        (side) => name === 'halfPeak' || (side.name !== 'bare' && side.name !== 'floor'),
       );
       for (const side of round % 2 === 0 ? compared : compared.toReversed()) {
         const next = await each.prepare(side.database, Math.ceil(rate * seconds));
-        await calm();
+        await untilIdle();
         collectionOf(side).paced[name].push(
           await openLoop({ ...load, port: side.port, seconds, next, rate }),
         );
@@ -200,21 +207,21 @@ async function waitForEffects(each: Case, side: Side, wanted: number): Promise<v
 async function costOf(
   { pid }: Side,
   load: () => Promise<Throughput>,
-  calm: () => Promise<void>,
+  untilIdle: () => Promise<void>,
 ): Promise<{ readonly found: Throughput; readonly cost: Cost | undefined }> {
-  forgetPeak(pid);
+  resetPeakMemory(pid);
   const [before, postgresBefore] = [usageOf(pid), postgresCpuSeconds()];
   const found = await load();
-  await calm();
+  await untilIdle();
   const [after, postgresAfter] = [usageOf(pid), postgresCpuSeconds()];
   if (before === undefined || after === undefined) return { found, cost: undefined };
   if (postgresBefore === undefined || postgresAfter === undefined) return { found, cost: undefined };
-  const ofTenThousand = (seconds: number): number => (seconds * 10_000) / found.requests;
+  const microsARequest = (seconds: number): number => (seconds * 1e6) / found.requests;
   return {
     found,
     cost: {
-      cpuSeconds: ofTenThousand(after.cpuSeconds - before.cpuSeconds),
-      postgresCpuSeconds: ofTenThousand(postgresAfter - postgresBefore),
+      cpuMicros: microsARequest(after.cpuSeconds - before.cpuSeconds),
+      postgresCpuMicros: microsARequest(postgresAfter - postgresBefore),
       peakMiB: after.peakMiB,
     },
   };
@@ -225,7 +232,7 @@ type Collection = {
   readonly warmUp: number[];
   readonly paced: Readonly<Record<PacedLoad, Paced[]>>;
   /** Of one connection in the closed loop. */
-  readonly chain: Pick<Paced, 'rate' | 'latencies'>[];
+  readonly withoutPauses: Pick<Paced, 'rate' | 'latencies'>[];
   readonly costs: Map<number, Cost[]>;
   /** The busy share of the generator in each measurement. */
   readonly busy: number[];
@@ -235,33 +242,33 @@ function newCollection(): Collection {
   return {
     rates: new Map(),
     warmUp: [],
-    paced: { half: [], single: [] },
-    chain: [],
+    paced: { halfPeak: [], withPauses: [] },
+    withoutPauses: [],
     costs: new Map(),
     busy: [],
   };
 }
 
-function resultOf({ rates, warmUp, paced, chain, costs, busy }: Collection): SideResult {
-  const { half, single } = paced;
-  const cpuOf = (cost: Cost): number => cost.cpuSeconds + cost.postgresCpuSeconds;
+function resultOf({ rates, warmUp, paced, withoutPauses, costs, busy }: Collection): SideResult {
+  const { halfPeak, withPauses } = paced;
+  const cpuOf = (cost: Cost): number => cost.cpuMicros + cost.postgresCpuMicros;
   return {
     perSecond: byConnections(rates, median),
     rounds: Object.fromEntries(rates),
     warmUp,
     latency:
-      half.length === 0
+      halfPeak.length === 0
         ? undefined
         : {
-            chain: latencyOf(chain),
-            half: latencyOf(half),
-            single: single.length === 0 ? undefined : latencyOf(single),
+            withoutPauses: latencyOf(withoutPauses),
+            halfPeak: latencyOf(halfPeak),
+            withPauses: withPauses.length === 0 ? undefined : latencyOf(withPauses),
           },
     cost: byConnections(costs, (each) => middle(each, cpuOf)),
     cpuRounds: byConnections(costs, (each) => each.map(cpuOf)),
     generatorBusy: {
       closed: Math.max(...busy),
-      open: Math.max(0, ...half.map(({ generatorBusy }) => generatorBusy)),
+      open: Math.max(0, ...halfPeak.map(({ generatorBusy }) => generatorBusy)),
     },
   };
 }
@@ -270,16 +277,16 @@ function byConnections<T, R>(all: Map<number, T>, of: (one: T) => R): ByConnecti
   return Object.fromEntries([...all].map(([connections, one]) => [connections, of(one)]));
 }
 
-/** Share of one processor. The kernel's clock ticks every 10 ms, so one tick per check counts as calm. */
-const CALM_CPU_SHARE = 0.12;
+/** Share of one processor. The kernel's clock ticks every 10 ms, so one tick per check counts as idle. */
+const IDLE_CPU_SHARE = 0.12;
 const LOOK_EVERY_MS = 100;
 
 /**
  * Waits until the servers stop using the CPU for jobs, audit chains and vacuums of the previous measurement.
  */
-export async function untilCalm(
+export async function waitUntilIdle(
   servers: readonly Pick<Server, 'pid'>[],
-  withinMs = CALM_WITHIN_MS,
+  withinMs = IDLE_TIMEOUT_MS,
 ): Promise<void> {
   const giveUpAt = performance.now() + withinMs;
   const used = (): number =>
@@ -288,7 +295,7 @@ export async function untilCalm(
   while (performance.now() < giveUpAt) {
     await setTimeout(LOOK_EVERY_MS);
     const [now, at] = [used(), performance.now()];
-    if ((now - before) * 1_000 <= CALM_CPU_SHARE * (at - lookedAt)) return;
+    if ((now - before) * 1_000 <= IDLE_CPU_SHARE * (at - lookedAt)) return;
     [before, lookedAt] = [now, at];
   }
 }

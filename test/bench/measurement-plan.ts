@@ -2,12 +2,12 @@
 // benchmark.
 
 /**
- * The loads with a fixed number of requests a second, the same for each side. half: half of the peer's throughput at
- * 32 connections, over as many. single: 50 a second over one connection, as from one caller.
+ * The loads with a fixed number of requests a second, the same for each side. halfPeak: half of the peer's throughput at
+ * 32 connections, over as many. withPauses: 50 a second over one connection, as from one caller.
  */
-export const PACED_LOADS = ['half', 'single'] as const;
+export const PACED_LOADS = ['halfPeak', 'withPauses'] as const;
 export type PacedLoad = (typeof PACED_LOADS)[number];
-export const SINGLE_RATE = 50;
+export const RATE_WITH_PAUSES = 50;
 
 export type Plan = {
   readonly name: 'full' | 'quick' | 'smoke';
@@ -34,10 +34,10 @@ export type Plan = {
   readonly profileSeconds: number;
   readonly licenses: number;
   /** The maximum time to wait before a measurement until the servers are almost idle. */
-  readonly calmWithinMs: number;
+  readonly idleTimeoutMs: number;
 };
 
-export const CALM_WITHIN_MS = 5_000;
+export const IDLE_TIMEOUT_MS = 5_000;
 
 export const PLANS: Readonly<Record<Plan['name'], Plan>> = {
   full: {
@@ -49,10 +49,10 @@ export const PLANS: Readonly<Record<Plan['name'], Plan>> = {
     warmUp: { windowSeconds: 1, windowsAtMost: 6 },
     warmUpSecondsAtOne: 10,
     latencyRounds: 4,
-    latencySeconds: { half: 2.5, single: 8 },
+    latencySeconds: { halfPeak: 2.5, withPauses: 8 },
     profileSeconds: 0.8,
     licenses: 10_000,
-    calmWithinMs: CALM_WITHIN_MS,
+    idleTimeoutMs: IDLE_TIMEOUT_MS,
   },
   quick: {
     name: 'quick',
@@ -63,10 +63,10 @@ export const PLANS: Readonly<Record<Plan['name'], Plan>> = {
     warmUp: { windowSeconds: 0.4, windowsAtMost: 2 },
     warmUpSecondsAtOne: 0.4,
     latencyRounds: 1,
-    latencySeconds: { half: 0.4, single: 1 },
+    latencySeconds: { halfPeak: 0.4, withPauses: 1 },
     profileSeconds: 0.2,
     licenses: 2_000,
-    calmWithinMs: CALM_WITHIN_MS,
+    idleTimeoutMs: IDLE_TIMEOUT_MS,
   },
   smoke: {
     name: 'smoke',
@@ -77,10 +77,10 @@ export const PLANS: Readonly<Record<Plan['name'], Plan>> = {
     warmUp: { windowSeconds: 0.1, windowsAtMost: 1 },
     warmUpSecondsAtOne: 0.1,
     latencyRounds: 1,
-    latencySeconds: { half: 0.2, single: 0.2 },
+    latencySeconds: { halfPeak: 0.2, withPauses: 0.2 },
     profileSeconds: 0.1,
     licenses: 200,
-    calmWithinMs: 0,
+    idleTimeoutMs: 0,
   },
 };
 

@@ -5,7 +5,7 @@ import { checkAgreement } from './agreement.ts';
 import { type CaseName, createCases } from './cases.ts';
 import type { Start } from './interruptible.ts';
 import { describeMachine, howBusy } from './machine.ts';
-import { measureCase, untilCalm } from './measure.ts';
+import { measureCase, waitUntilIdle } from './measure.ts';
 import { mainConnections, type Plan } from './measurement-plan.ts';
 import { connectProfiler } from './profile/inspector.ts';
 import { type Profile, profileCase } from './profile/profile-case.ts';
@@ -57,12 +57,12 @@ export async function runBench(
   await checkAgreement(cases, hub, peer);
   await checkAgreement(cases, hub, barePeer);
 
-  const calm = (): Promise<void> => untilCalm([hub, peer, barePeer], plan.calmWithinMs);
+  const untilIdle = (): Promise<void> => waitUntilIdle([hub, peer, barePeer], plan.idleTimeoutMs);
   const measured = [];
   for (const each of cases) {
     say(`measuring: ${each.title}`);
     const sides = [hub, peer, barePeer, each.floor === 'http' ? bareHttp : bareSql];
-    measured.push({ each, sides: await measureCase(each, sides, { plan, calm, onStep }) });
+    measured.push({ each, sides: await measureCase(each, sides, { plan, untilIdle, onStep }) });
   }
   // An open inspector may cost time, so profiling comes after all measurements.
   const profiled = [];
@@ -73,7 +73,7 @@ export async function runBench(
   say('profiling');
   const profiles: Profile[][] = [];
   for (const { each, sides } of measured) {
-    profiles.push(await profileCase(each, profiled, sides, { plan, calm, keepIn: keepProfilesIn }));
+    profiles.push(await profileCase(each, profiled, sides, { plan, untilIdle, keepIn: keepProfilesIn }));
     onStep(profiles.length, cases.length);
   }
   return {
@@ -83,10 +83,10 @@ export async function runBench(
     machine,
     hub: { ratePerMinute: RATE_PER_MINUTE, countsIn: await countsIn(redisUrl) },
     connections: mainConnections(plan),
-    cases: measured.map(({ each: { name, title, mark, floor }, sides }, index) => ({
+    cases: measured.map(({ each: { name, title, target, floor }, sides }, index) => ({
       name,
       title,
-      mark,
+      target,
       floor,
       sides,
       profiles: profiles[index] ?? [],

@@ -5,7 +5,7 @@ import { parseCount, parseCountOrZero } from '../../../cli/parse/parse-number.ts
 import { createProgram, parseCounts } from '../../support/parse-options.ts';
 import { CASES_HELP, type CaseName, createCases, parseCases } from '../cases.ts';
 import { interruptible, type Start } from '../interruptible.ts';
-import { measureCase, untilCalm } from '../measure.ts';
+import { measureCase, waitUntilIdle } from '../measure.ts';
 import { PLANS, type Plan } from '../measurement-plan.ts';
 import { reportPair } from '../report/pair.ts';
 import { startProgram } from '../sides/child.ts';
@@ -32,9 +32,9 @@ const values = command.opts<{
   readonly latencyRounds: number;
   readonly connections: readonly number[];
 }>();
-const [other = ''] = command.args;
-if (!existsSync(join(other, 'node_modules')) || !existsSync(join(other, 'cli/hubctl.js'))) {
-  command.error(`error: ${resolve(other)} is no checkout with installed packages: run npm ci in it`);
+const [directory = ''] = command.args;
+if (!existsSync(join(directory, 'node_modules')) || !existsSync(join(directory, 'cli/hubctl.js'))) {
+  command.error(`error: ${resolve(directory)} is no checkout with installed packages: run npm ci in it`);
 }
 const { connections } = values;
 if (values.latencyRounds > 0 && !(connections.includes(1) && connections.includes(32))) {
@@ -46,7 +46,7 @@ const plan: Plan = {
   connections,
   latencyRounds: values.latencyRounds,
 };
-await interruptible((start) => compareCheckouts(resolve(other), start));
+await interruptible((start) => compareCheckouts(resolve(directory), start));
 
 async function compareCheckouts(directoryOfOther: string, start: Start): Promise<void> {
   const { directory, redisUrl, begin } = await startEnvironment(start);
@@ -55,14 +55,14 @@ async function compareCheckouts(directoryOfOther: string, start: Start): Promise
   );
   const options = { directory, redisUrl, providerUrl: `http://127.0.0.1:${provider.port}` };
   const hub = await begin(() => startHub(options));
-  const before = await begin(() =>
+  const other = await begin(() =>
     startHub({ ...options, name: 'other', hubctl: join(directoryOfOther, 'cli/hubctl.js') }),
   );
   const licenses = makeLicenses(plan.licenses);
-  for (const { database } of [hub, before]) await database.addLicenses(licenses);
+  for (const { database } of [hub, other]) await database.addLicenses(licenses);
   for (const each of createCases(licenses).filter(({ name }) => values.only?.includes(name) ?? true)) {
-    const calm = (): Promise<void> => untilCalm([hub, before], plan.calmWithinMs);
-    const sides = await measureCase(each, [hub, before], { plan, calm, onStep: () => {} });
+    const untilIdle = (): Promise<void> => waitUntilIdle([hub, other], plan.idleTimeoutMs);
+    const sides = await measureCase(each, [hub, other], { plan, untilIdle, onStep: () => {} });
     process.stdout.write(reportPair(each, connections, sides));
   }
 }

@@ -57,7 +57,7 @@ const journal = createBatcher<Callback, void>({
 });
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { pathname, searchParams } = new URL(request.url ?? '', 'http://joined');
+  const { pathname, searchParams } = new URL(request.url ?? '', 'http://batched');
   const [, , what, name = ''] = pathname.split('/');
   switch (what) {
     case 'status': {

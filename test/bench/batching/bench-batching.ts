@@ -1,10 +1,10 @@
-// `npm run bench -- bound`: compares the hub and the bare peer with a server that only batches the statements of the
+// `npm run bench -- batching`: compares the hub and the bare peer with a server that only batches the statements of the
 // bare peer.
 import { createProgram } from '../../support/parse-options.ts';
 import { checkAgreement } from '../agreement.ts';
 import { createCases } from '../cases.ts';
 import { interruptible, type Start } from '../interruptible.ts';
-import { type CaseResult, measureCase, untilCalm } from '../measure.ts';
+import { type CaseResult, measureCase, waitUntilIdle } from '../measure.ts';
 import { PLANS } from '../measurement-plan.ts';
 import { rateRatio } from '../report/results.ts';
 import { microsText, ratioText } from '../report/words.ts';
@@ -14,7 +14,7 @@ import { startHub } from '../sides/hub.ts';
 import { startBarePeer } from '../sides/peer.ts';
 import { makeLicenses } from '../test-data.ts';
 
-const { smoke } = createProgram('npm run bench -- bound')
+const { smoke } = createProgram('npm run bench -- batching')
   .description('Compares hub and bare peer with a server that only batches the statements of the bare peer.')
   .option('--smoke', 'a short run that only shows that the benchmark works', false)
   .parse()
@@ -27,7 +27,7 @@ const CASES = ['status', 'public_key', 'callback'];
 /** No case needs a verification, so no request goes to this address. */
 const NO_PROVIDER = 'http://127.0.0.1:9';
 
-const HEAD = `| | connections | hub | peer | joined | joined over peer | hub over joined | µs of CPU a request, and of PostgreSQL: hub | peer | joined |
+const HEAD = `| | connections | hub | bare peer | batched | batched over bare peer | hub over batched | µs of CPU a request, and of PostgreSQL: hub | bare peer | batched |
 |---|---|---|---|---|---|---|---|---|---|`;
 
 process.stdout.write(await interruptible(measure));
@@ -36,28 +36,30 @@ async function measure(start: Start): Promise<string> {
   const { directory, redisUrl, begin } = await startEnvironment(start);
   const common = { directory, providerUrl: NO_PROVIDER };
   const hub = await begin(() => startHub({ ...common, redisUrl }));
-  const peer = await begin(() => startBarePeer(common));
-  const joined = await begin(() => startBatchedStatements(directory));
+  const barePeer = await begin(() => startBarePeer(common));
+  const batched = await begin(() => startBatchedStatements(directory));
   const licenses = makeLicenses(PLAN.licenses);
-  for (const { database } of [hub, peer, joined]) await database?.addLicenses(licenses);
+  for (const { database } of [hub, barePeer, batched]) await database?.addLicenses(licenses);
 
   const cases = createCases(licenses).filter(({ name }) => CASES.includes(name));
-  await checkAgreement(cases, joined, peer);
+  await checkAgreement(cases, batched, barePeer);
 
-  const sides = [hub, peer, joined];
-  const calm = (): Promise<void> => untilCalm(sides, PLAN.calmWithinMs);
+  const sides = [hub, barePeer, batched];
+  const untilIdle = (): Promise<void> => waitUntilIdle(sides, PLAN.idleTimeoutMs);
   const rows: string[] = [];
   for (const each of cases) {
     process.stderr.write(`measuring: ${each.title}\n`);
-    rows.push(rowsOf(each.title, await measureCase(each, sides, { plan: PLAN, calm, onStep: () => {} })));
+    rows.push(
+      rowsOf(each.title, await measureCase(each, sides, { plan: PLAN, untilIdle, onStep: () => {} })),
+    );
   }
   return [HEAD, ...rows, ''].join('\n');
 }
 
-function rowsOf(title: string, { hub, bare: peer, joined }: CaseResult): string {
-  const sides = [hub, peer, joined];
+function rowsOf(title: string, { hub, bare: barePeer, batched }: CaseResult): string {
+  const sides = [hub, barePeer, batched];
   const rows = PLAN.connections.map((connections) => {
-    const ratios = [rateRatio(joined, peer, connections), rateRatio(hub, joined, connections)];
+    const ratios = [rateRatio(batched, barePeer, connections), rateRatio(hub, batched, connections)];
     const cells = [
       ...sides.map((side) => side?.perSecond[connections]?.toFixed(0)),
       ...ratios.map(ratioText),

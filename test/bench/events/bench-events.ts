@@ -12,7 +12,7 @@ import { createProgram } from '../../support/parse-options.ts';
 import { query } from '../../support/postgres/databases.ts';
 import { type CaseName, createCases } from '../cases.ts';
 import { interruptible } from '../interruptible.ts';
-import { measureCase, untilCalm } from '../measure.ts';
+import { measureCase, waitUntilIdle } from '../measure.ts';
 import { PLANS, type Plan } from '../measurement-plan.ts';
 import { reportPair } from '../report/pair.ts';
 import { startChild, startProgram } from '../sides/child.ts';
@@ -49,7 +49,7 @@ await interruptible(async (start) => {
       args: [fileURLToPath(new URL('./sink.ts', import.meta.url))],
       env: { SINK_LOG: sinkLog },
       logFile: join(directory, 'sink.log'),
-      readyMark: 'port',
+      readyText: 'port',
     }),
   );
   const { port } = JSON.parse(sink.ready);
@@ -169,8 +169,8 @@ async function measureBacklog({ hub, events, port, options, begin }: Backlog): P
     `With ${values.undelivered} undelivered events and an endpoint that hangs, and without:\n`,
   );
   for (const each of createCases(licenses).filter(({ name }) => CASES.includes(name))) {
-    const calm = (): Promise<void> => untilCalm([hub, other], plan.calmWithinMs);
-    const sides = await measureCase(each, [hub, other], { plan, calm, onStep: () => {} });
+    const untilIdle = (): Promise<void> => waitUntilIdle([hub, other], plan.idleTimeoutMs);
+    const sides = await measureCase(each, [hub, other], { plan, untilIdle, onStep: () => {} });
     process.stdout.write(reportPair(each, [CONNECTIONS], sides));
   }
   const begun = performance.now();

@@ -18,7 +18,7 @@ export type Profile = {
 
 export type ProfileOptions = {
   readonly plan: Plan;
-  readonly calm: () => Promise<void>;
+  readonly untilIdle: () => Promise<void>;
   /** A directory for the complete profiles. */
   readonly keepIn: string | undefined;
 };
@@ -27,14 +27,14 @@ export async function profileCase(
   each: Case,
   servers: readonly { readonly server: Server; readonly profiler: Profiler }[],
   measured: CaseResult,
-  { plan, calm, keepIn }: ProfileOptions,
+  { plan, untilIdle, keepIn }: ProfileOptions,
 ): Promise<Profile[]> {
   const profiles: Profile[] = [];
   for (const connections of new Set([1, mainConnections(plan)])) {
     for (const { server, profiler } of servers) {
       const rate = measured[server.name]?.perSecond[connections] ?? 0;
       const load = await prepareWindow(each, server, { connections, seconds: plan.profileSeconds, rate });
-      await calm();
+      await untilIdle();
       await profiler.start();
       const { requests } = await load();
       const profile = await profiler.stop();

@@ -1,6 +1,6 @@
 // Writes the results as tables into test/bench/README.md, between two markers.
 import type { Latency } from '../load/latency.ts';
-import { SINGLE_RATE } from '../measurement-plan.ts';
+import { RATE_WITH_PAUSES } from '../measurement-plan.ts';
 import { PARTS, type Part } from '../profile/by-part.ts';
 import type { Profile } from '../profile/profile-case.ts';
 import {
@@ -14,7 +14,16 @@ import {
   type Results,
   rateRatio,
 } from './results.ts';
-import { comparedAs, conditions, microsText, percent, ratioText, SIDES, sideName, wanted } from './words.ts';
+import {
+  comparedAs,
+  conditions,
+  microsText,
+  percent,
+  ratioText,
+  SIDES,
+  sideName,
+  targetText,
+} from './words.ts';
 
 const BEGIN = '<!-- figures: written by npm run bench -->';
 const END = '<!-- /figures -->';
@@ -33,7 +42,7 @@ export function resultsPage(results: Results): string {
 ${warning === undefined ? '' : `\n${warning}\n`}
 ${table(
   ['hub over peer', ...COMPARED.map((what) => comparedAs(what, connections))],
-  cases.map((each) => markCells(each, connections)),
+  cases.map((each) => targetCells(each, connections)),
 )}
 
 ${table(
@@ -65,7 +74,7 @@ ${table(
     'p50, p99, p99.9 in ms',
     'one connection',
     'of requests',
-    `${SINGLE_RATE} a second`,
+    `${RATE_WITH_PAUSES} a second`,
     'of requests',
     "half of the peer's peak, a second",
     'p50, p99, p99.9 at this rate',
@@ -83,11 +92,13 @@ ${table(
 `;
 }
 
-function markCells(measured: MeasuredCase, connections: number): string[] {
+function targetCells(measured: MeasuredCase, connections: number): string[] {
   const comparisons = compare(measured, connections);
   const judged = (what: Comparison['what']): string => {
     const found = comparisons.find((each) => each.what === what);
-    return found === undefined ? '–' : `${found.verdict} ${ratioText(found.ratio)}, ${wanted(found.mark)}`;
+    return found === undefined
+      ? '–'
+      : `${found.verdict} ${ratioText(found.ratio)}, ${targetText(found.target)}`;
   };
   return [measured.title, ...COMPARED.map(judged)];
 }
@@ -129,7 +140,7 @@ function latencyRows(measured: MeasuredCase): string[][] {
   return SIDES.flatMap((name) => {
     const latency = measured.sides[name]?.latency;
     if (latency === undefined) return [];
-    const { chain, half, single } = latency;
+    const { withoutPauses, halfPeak, withPauses } = latency;
     const cells = (each: Latency | undefined): string[] => {
       if (each === undefined) return ['–', '–'];
       const { p50, p99, p999, requests } = each;
@@ -139,10 +150,10 @@ function latencyRows(measured: MeasuredCase): string[][] {
     return [
       [
         `${measured.title}: ${sideName(name, measured)}`,
-        ...cells(chain),
-        ...cells(single),
-        half.rate.toFixed(0),
-        ...cells(half),
+        ...cells(withoutPauses),
+        ...cells(withPauses),
+        halfPeak.rate.toFixed(0),
+        ...cells(halfPeak),
       ],
     ];
   });

@@ -2,12 +2,13 @@
 import type { Case } from '../cases.ts';
 import type { CaseResult } from '../measure.ts';
 import { median } from '../median.ts';
+import { microsText } from './words.ts';
 
 /** The loads whose latencies are compared, with their names for the report. */
 const LATENCIES = [
-  ['chain', () => '1 connection, without pauses'],
-  ['single', (rate: string) => `1 connection, ${rate} a second`],
-  ['half', (rate: string) => `half of the throughput of the other, ${rate} a second`],
+  ['withoutPauses', () => '1 connection, without pauses'],
+  ['withPauses', (rate: string) => `1 connection, ${rate} a second`],
+  ['halfPeak', (rate: string) => `half of the throughput of the other, ${rate} a second`],
 ] as const;
 
 /** Throughput ratios, CPU times and latencies of two hubs. */
@@ -21,17 +22,13 @@ export function reportPair(
     const pairs = (hub.rounds[connections] ?? []).map(
       (rate, round) => rate / (other.rounds[connections]?.[round] ?? 0),
     );
-    const cpu = (side: typeof hub): string => {
-      const cost = side.cost[connections];
-      if (cost === undefined) return '–';
-      return `${micros(cost.cpuSeconds)} + ${micros(cost.postgresCpuSeconds)}`;
-    };
+    const cpu = (side: typeof hub): string => microsText(side.cost[connections]);
     const [low, high] = [Math.min(...pairs), Math.max(...pairs)];
     return [
-      `  ${connections} connections: throughput ${median(pairs).toFixed(3)} of the other`,
+      `  ${connections} ${connections === 1 ? 'connection' : 'connections'}: throughput ${median(pairs).toFixed(3)} times the other`,
       `(${low.toFixed(2)} to ${high.toFixed(2)} in ${pairs.length} rounds;`,
       `${Math.round(hub.perSecond[connections] ?? 0)} and ${Math.round(other.perSecond[connections] ?? 0)} a second),`,
-      `CPU µs a request, server + PostgreSQL: ${cpu(hub)} and ${cpu(other)}`,
+      `CPU µs a request, server and PostgreSQL: ${cpu(hub)}; ${cpu(other)}`,
     ].join(' ');
   });
   const latencies = LATENCIES.flatMap(([load, label]) => {
@@ -42,9 +39,4 @@ export function reportPair(
     return [`  ${label(ours.rate.toFixed(0))}: ${pair('p50')}, ${pair('p99')}`];
   });
   return `${[title, ...lines, ...latencies].join('\n')}\n`;
-}
-
-/** Converts seconds per 10 000 requests to microseconds per request. */
-function micros(seconds: number): string {
-  return (seconds * 100).toFixed(0);
 }

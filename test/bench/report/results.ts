@@ -12,13 +12,13 @@ export type Machine = {
   readonly system: string;
   readonly node: string;
   readonly postgres: string;
-  /** Load average of the last minute before the run: the number of processes that wanted a processor. */
+  /** Load average of the last minute before the run: the number of processes that run or wait for a processor. */
   readonly loadBefore: number;
   /** Busy share of the processors in the last second before the run. */
   readonly busyBefore: number;
 };
 
-export type MeasuredCase = Pick<Case, 'name' | 'title' | 'mark' | 'floor'> & {
+export type MeasuredCase = Pick<Case, 'name' | 'title' | 'target' | 'floor'> & {
   readonly sides: CaseResult;
   readonly profiles: readonly Profile[];
 };
@@ -39,22 +39,22 @@ export type Results = {
 /** Based on the median of the rounds. UNDECIDED: too few rounds or requests. */
 export type Verdict = 'MET' | 'MISSED' | 'UNDECIDED';
 
-/** Latencies of `chain`, `single` and `half`: see `SideResult.latency`. */
+/** Latencies of `withoutPauses`, `withPauses` and `halfPeak`: see `SideResult.latency`. */
 export const COMPARED = [
   'throughput',
   'cpu',
-  'p50 of chain',
-  'p99 of chain',
-  'p50 of single',
-  'p99 of single',
-  'p99 of half',
+  'p50 of withoutPauses',
+  'p99 of withoutPauses',
+  'p50 of withPauses',
+  'p99 of withPauses',
+  'p99 of halfPeak',
 ] as const;
 
 export type Comparison = {
   readonly what: (typeof COMPARED)[number];
   /** Hub over peer in each round, for CPU peer over hub: median, minimum and maximum. */
   readonly ratio: Ratio;
-  readonly mark: { readonly least: number } | { readonly most: number };
+  readonly target: { readonly least: number } | { readonly most: number };
   readonly verdict: Verdict;
 };
 
@@ -72,19 +72,19 @@ const GENERATOR_BOUND = 0.75;
 const BUSY_SHARE = 0.15;
 
 /** Compares hub and peer with the targets of the case. */
-export function compare({ sides: { hub, peer }, mark }: MeasuredCase, connections: number): Comparison[] {
+export function compare({ sides: { hub, peer }, target }: MeasuredCase, connections: number): Comparison[] {
   if (hub === undefined || peer === undefined) return [];
-  const least = { least: mark };
-  const latencies = (load: PacedLoad | 'chain', quantile: 'p50' | 'p99'): number[] =>
+  const least = { least: target };
+  const latencies = (load: PacedLoad | 'withoutPauses', quantile: 'p50' | 'p99'): number[] =>
     ratios(hub.latency?.[load]?.rounds[quantile] ?? [], peer.latency?.[load]?.rounds[quantile] ?? []);
   return [
     judge('throughput', ratios(hub.rounds[connections] ?? [], peer.rounds[connections] ?? []), least),
     judge('cpu', ratios(peer.cpuRounds[connections] ?? [], hub.cpuRounds[connections] ?? []), least),
-    judge('p50 of chain', latencies('chain', 'p50'), { most: MOST_P50 }),
-    judge('p99 of chain', latencies('chain', 'p99'), { most: MOST_P99 }),
-    judge('p50 of single', latencies('single', 'p50'), { most: MOST_P50 }),
-    judge('p99 of single', latencies('single', 'p99'), { most: MOST_P99 }),
-    judge('p99 of half', latencies('half', 'p99'), { most: MOST_P99 }),
+    judge('p50 of withoutPauses', latencies('withoutPauses', 'p50'), { most: MOST_P50 }),
+    judge('p99 of withoutPauses', latencies('withoutPauses', 'p99'), { most: MOST_P99 }),
+    judge('p50 of withPauses', latencies('withPauses', 'p50'), { most: MOST_P50 }),
+    judge('p99 of withPauses', latencies('withPauses', 'p99'), { most: MOST_P99 }),
+    judge('p99 of halfPeak', latencies('halfPeak', 'p99'), { most: MOST_P99 }),
   ];
 }
 
@@ -98,11 +98,16 @@ export function rateRatio(
   return ours === undefined || theirs === undefined ? undefined : ratioOf(ratios(ours, theirs));
 }
 
-function judge(what: Comparison['what'], rounds: readonly number[], mark: Comparison['mark']): Comparison {
-  const isBeyond = (value: number): boolean => ('least' in mark ? value >= mark.least : value <= mark.most);
+function judge(
+  what: Comparison['what'],
+  rounds: readonly number[],
+  target: Comparison['target'],
+): Comparison {
+  const isBeyond = (value: number): boolean =>
+    'least' in target ? value >= target.least : value <= target.most;
   const ratio = ratioOf(rounds);
   const found = isBeyond(ratio.median) ? 'MET' : 'MISSED';
-  return { what, ratio, mark, verdict: rounds.length < FEWEST_ROUNDS ? 'UNDECIDED' : found };
+  return { what, ratio, target, verdict: rounds.length < FEWEST_ROUNDS ? 'UNDECIDED' : found };
 }
 
 function ratios(ours: readonly number[], theirs: readonly number[]): number[] {
@@ -128,5 +133,5 @@ export function generatorBound({ generatorBusy, latency }: SideResult): ('closed
 export function busyWarning({ loadBefore, busyBefore, cores }: Machine): string | undefined {
   if (loadBefore <= cores && busyBefore <= BUSY_SHARE) return undefined;
   const share = `${(busyBefore * 100).toFixed(0)} %`;
-  return `This machine is busy: ${loadBefore.toFixed(1)} programs wanted its ${cores} processors in the last minute, and ${share} of them were in use before the run. Its figures will say more about that than about the servers.`;
+  return `This machine is busy: load average ${loadBefore.toFixed(1)} on ${cores} processors, and ${share} of the processors in use before the run. Do not keep these figures.`;
 }

@@ -1,6 +1,6 @@
 // Formats the results as text for a terminal.
 import type { SideResult } from '../measure.ts';
-import { SINGLE_RATE } from '../measurement-plan.ts';
+import { RATE_WITH_PAUSES } from '../measurement-plan.ts';
 import type { Profile } from '../profile/profile-case.ts';
 import {
   busyWarning,
@@ -10,7 +10,16 @@ import {
   type MeasuredCase,
   type Results,
 } from './results.ts';
-import { comparedAs, conditions, percent, ratioText, SIDES, sideName, wanted } from './words.ts';
+import {
+  comparedAs,
+  conditions,
+  microsText,
+  percent,
+  ratioText,
+  SIDES,
+  sideName,
+  targetText,
+} from './words.ts';
 
 export function resultsTable(results: Results): string {
   const { cases, connections, machine } = results;
@@ -23,15 +32,15 @@ function caseTable(measured: MeasuredCase, connections: number): string {
   const counts = Object.keys(sides.hub?.perSecond ?? {}).map(Number);
   const columns = [
     'spread',
-    'half: p50',
+    'half of peak: p50',
     'p99',
     'at',
-    `at ${SINGLE_RATE}: p50`,
+    `at ${RATE_WITH_PAUSES}: p50`,
     'p99',
-    'one: p50',
+    'one conn.: p50',
     'p99',
-    'CPU s/10k, PG',
-    'at 1',
+    'CPU µs, PG',
+    'at 1 conn.',
     'MiB',
     'generator',
   ];
@@ -45,8 +54,8 @@ function caseTable(measured: MeasuredCase, connections: number): string {
     const loops = side === undefined ? [] : generatorBound(side);
     return loops.map((loop) => `  generator-bound: ${sideName(name, measured)}, ${LOOPS[loop]}`);
   });
-  const marks = compare(measured, connections).map((each) => markLine(each, connections));
-  return [title, ...aligned(rows), ...marks, ...bound, ...measured.profiles.map(profileLine)].join('\n');
+  const targets = compare(measured, connections).map((each) => targetLine(each, connections));
+  return [title, ...aligned(rows), ...targets, ...bound, ...measured.profiles.map(profileLine)].join('\n');
 }
 
 /** The parts in descending order of time. */
@@ -57,29 +66,23 @@ function profileLine({ side, connections, micros }: Profile): string {
   return `  main thread of the ${side}, ${connections} conn., µs a request: ${all.toFixed(0)} (${told})`;
 }
 
-const LOOPS = { closed: 'as fast as it answers', open: 'by the clock' } as const;
+const LOOPS = { closed: 'closed loop', open: 'fixed rate' } as const;
 
 function sideCells(side: SideResult, counts: readonly number[], connections: number): string[] {
   const { perSecond: rates, rounds, latency, cost, generatorBusy } = side;
   const ms = (value: number | undefined): string => (value === undefined ? '–' : `${value.toFixed(2)} ms`);
-  const cpu = (at: number): string => {
-    const found = cost[at];
-    return found === undefined
-      ? '–'
-      : `${found.cpuSeconds.toFixed(2)}, ${found.postgresCpuSeconds.toFixed(2)}`;
-  };
   return [
     ...counts.map((count) => (rates[count] === undefined ? '–' : perSecond(rates[count]))),
     spread(rounds[connections] ?? []),
-    ms(latency?.half.p50),
-    ms(latency?.half.p99),
-    latency === undefined ? '–' : perSecond(latency.half.rate),
-    ms(latency?.single?.p50),
-    ms(latency?.single?.p99),
-    ms(latency?.chain.p50),
-    ms(latency?.chain.p99),
-    cpu(connections),
-    cpu(1),
+    ms(latency?.halfPeak.p50),
+    ms(latency?.halfPeak.p99),
+    latency === undefined ? '–' : perSecond(latency.halfPeak.rate),
+    ms(latency?.withPauses?.p50),
+    ms(latency?.withPauses?.p99),
+    ms(latency?.withoutPauses.p50),
+    ms(latency?.withoutPauses.p99),
+    microsText(cost[connections]),
+    microsText(cost[1]),
     cost[connections]?.peakMiB.toFixed(0) ?? '–',
     latency === undefined
       ? percent(generatorBusy.closed)
@@ -96,8 +99,8 @@ function spread(rates: readonly number[]): string {
   return rates.length < 2 ? '–' : percent((most - Math.min(...rates)) / most);
 }
 
-function markLine({ what, ratio, mark, verdict }: Comparison, connections: number): string {
-  return `  ${verdict.padEnd(9)} ${comparedAs(what, connections)}: ${ratioText(ratio)}, wanted ${wanted(mark)}`;
+function targetLine({ what, ratio, target, verdict }: Comparison, connections: number): string {
+  return `  ${verdict.padEnd(9)} ${comparedAs(what, connections)}: ${ratioText(ratio)}, target ${targetText(target)}`;
 }
 
 function perSecond(rate: number): string {

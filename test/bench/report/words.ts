@@ -1,6 +1,6 @@
 // Wording that the terminal, the page and the chart share.
 import type { Cost } from '../measure.ts';
-import { SINGLE_RATE } from '../measurement-plan.ts';
+import { RATE_WITH_PAUSES } from '../measurement-plan.ts';
 import type { SideName } from '../sides/side.ts';
 import type { Comparison, MeasuredCase, Ratio, Results } from './results.ts';
 
@@ -36,21 +36,21 @@ export function comparedAs(what: Comparison['what'], connections: number): strin
       return `requests at ${connections} connections`;
     case 'cpu':
       return `CPU at ${connections}, peer over hub`;
-    case 'p50 of chain':
+    case 'p50 of withoutPauses':
       return 'p50 at one connection';
-    case 'p99 of chain':
+    case 'p99 of withoutPauses':
       return 'p99 at one connection';
-    case 'p50 of single':
-      return `p50 at ${SINGLE_RATE} a second`;
-    case 'p99 of single':
-      return `p99 at ${SINGLE_RATE} a second`;
-    case 'p99 of half':
+    case 'p50 of withPauses':
+      return `p50 at ${RATE_WITH_PAUSES} a second`;
+    case 'p99 of withPauses':
+      return `p99 at ${RATE_WITH_PAUSES} a second`;
+    case 'p99 of halfPeak':
       return "p99 at half of the peer's peak";
   }
 }
 
-export function wanted(mark: Comparison['mark']): string {
-  return 'least' in mark ? `at least ${mark.least}` : `at most ${mark.most}`;
+export function targetText(target: Comparison['target']): string {
+  return 'least' in target ? `at least ${target.least}` : `at most ${target.most}`;
 }
 
 export function percent(share: number): string {
@@ -60,5 +60,5 @@ export function percent(share: number): string {
 /** CPU microseconds per request of the server and PostgreSQL, or a dash if the system has no such data. */
 export function microsText(cost: Cost | undefined): string {
   if (cost === undefined) return '–';
-  return [cost.cpuSeconds, cost.postgresCpuSeconds].map((seconds) => (seconds * 100).toFixed(0)).join(', ');
+  return [cost.cpuMicros, cost.postgresCpuMicros].map((micros) => micros.toFixed(0)).join(', ');
 }

@@ -3,7 +3,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { query } from '../../support/postgres/databases.ts';
 import { closedLoop } from '../load/closed-loop.ts';
-import { untilCalm } from '../measure.ts';
+import { waitUntilIdle } from '../measure.ts';
 import { usageOf } from '../sides/process-cost.ts';
 import { warmUp } from '../warm-up.ts';
 import type { Population } from './population.ts';
@@ -131,7 +131,7 @@ async function measureOnce(candidate: Candidate, load: Load): Promise<Round> {
     await send(requestsFor(check, population), CONNECTIONS);
     await untilUseWritten(pid);
   }
-  await untilCalm([{ pid }]);
+  await waitUntilIdle([{ pid }]);
   const singlePerSecond = await send(requestsFor(singleLoad, population), 1);
   const requests = requestsFor(load, population);
   await untilUseWritten(pid);
@@ -151,7 +151,7 @@ async function measureOnce(candidate: Candidate, load: Load): Promise<Round> {
 /** Waits until the hub has written the times of use, which it does at most once a second: last-seen.ts. */
 async function untilUseWritten(pid: number): Promise<void> {
   await setTimeout(1_100);
-  await untilCalm([{ pid }]);
+  await waitUntilIdle([{ pid }]);
 }
 
 /**

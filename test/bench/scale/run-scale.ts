@@ -172,7 +172,7 @@ async function startHub(
       HUB_EVENT_ALLOW_NETWORKS: '127.0.0.0/8',
     },
     logFile,
-    readyMark: 'hub is ready',
+    readyText: 'hub is ready',
   });
   const { gateway, rpc } = JSON.parse(ready);
   return { databaseUrl, population, pid, port: Number(new URL(gateway).port), rpc, stop };

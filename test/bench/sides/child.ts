@@ -22,16 +22,16 @@ export type Command = {
   /** The file for standard output, so that no process has to read a pipe during a measurement. */
   readonly logFile: string;
   /** Part of the line that reports that the server is ready. */
-  readonly readyMark: string;
+  readonly readyText: string;
 };
 
-const SAYS_WITHIN_MS = 60_000;
+const READY_TIMEOUT_MS = 60_000;
 const STOPS_WITHIN_MS = 15_000;
 /** The line that Node.js writes to standard error when it opens its inspector. */
 const INSPECTOR = 'Debugger listening on ';
 
 /** @throws Error with the last lines of its output if it does not become ready */
-export async function startChild({ name, args, env, logFile, readyMark }: Command): Promise<Child> {
+export async function startChild({ name, args, env, logFile, readyText }: Command): Promise<Child> {
   const errorFile = `${logFile}.err`;
   const [log, errors] = [openSync(logFile, 'w'), openSync(errorFile, 'w')];
   // The inspector stays closed until `inspect` opens it, on a free port.
@@ -41,14 +41,14 @@ export async function startChild({ name, args, env, logFile, readyMark }: Comman
   });
   closeSync(log);
   closeSync(errors);
-  const lineOf = async (file: string, mark: string): Promise<string> => {
-    const line = await untilSaid(child, file, mark);
+  const lineOf = async (file: string, text: string): Promise<string> => {
+    const line = await untilLine(child, file, text);
     if (line !== undefined) return line;
     child.kill('SIGKILL');
     const said = [logFile, errorFile].map((each) => readFileSync(each, 'utf8').slice(-2_000)).join('');
     throw new Error(`${name} did not start:\n${said}`);
   };
-  const ready = await lineOf(logFile, readyMark);
+  const ready = await lineOf(logFile, readyText);
   return {
     pid: child.pid ?? 0,
     ready,
@@ -81,17 +81,17 @@ export async function startProgram(
     args: [join(import.meta.dirname, file)],
     env,
     logFile: join(directory, `${name}.log`),
-    readyMark: '"ready"',
+    readyText: '"ready"',
   });
   return { ...child, port: JSON.parse(child.ready).port };
 }
 
-/** The first line that contains the mark. Undefined if the process exits or the time limit passes first. */
-async function untilSaid(child: ChildProcess, file: string, mark: string): Promise<string | undefined> {
-  const giveUpAt = performance.now() + SAYS_WITHIN_MS;
+/** The first line that contains the text. Undefined if the process exits or the time limit passes first. */
+async function untilLine(child: ChildProcess, file: string, text: string): Promise<string | undefined> {
+  const giveUpAt = performance.now() + READY_TIMEOUT_MS;
   while (performance.now() < giveUpAt && child.exitCode === null) {
     const lines = readFileSync(file, 'utf8').split('\n');
-    const line = lines.find((candidate) => candidate.includes(mark));
+    const line = lines.find((candidate) => candidate.includes(text));
     if (line !== undefined) return line;
     await sleep(50);
   }

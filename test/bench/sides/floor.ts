@@ -15,11 +15,11 @@ export async function startBatchedStatements(directory: string): Promise<Server>
   const { databaseUrl, database } = await createPeerDatabase();
   const env = { DATABASE_URL: databaseUrl };
   const program = await startProgram(directory, {
-    name: 'joined',
-    file: '../bound/batched-statements.ts',
+    name: 'batched',
+    file: '../batching/batched-statements.ts',
     env,
   });
-  return { ...program, name: 'joined', database };
+  return { ...program, name: 'batched', database };
 }
 
 /** Runs only the peer's statements, on a separate database. */

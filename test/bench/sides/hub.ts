@@ -70,7 +70,7 @@ export async function startHub({
       ...env,
     },
     logFile: join(directory, `${name}.log`),
-    readyMark: 'hub is ready',
+    readyText: 'hub is ready',
   });
   const { gateway, rpc } = JSON.parse(child.ready);
   const token = await localToken(dataDir);

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 export type Usage = {
   /** CPU seconds, user and system. */
   readonly cpuSeconds: number;
-  /** Peak resident memory since the last `forgetPeak`, in MiB. */
+  /** Peak resident memory since the last `resetPeakMemory`, in MiB. */
   readonly peakMiB: number;
 };
 
@@ -83,7 +83,7 @@ export function mainThreadTimeOf(pid: number): ThreadTime | undefined {
 }
 
 /** Resets the peak, so that it counts from now on. */
-export function forgetPeak(pid: number): void {
+export function resetPeakMemory(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/clear_refs`, '5');
   } catch {

@@ -3,7 +3,7 @@ import type { CaseName } from '../cases.ts';
 import type { Throughput } from '../load/closed-loop.ts';
 import type { TestDatabase } from '../test-data.ts';
 
-export type SideName = 'hub' | 'other' | 'peer' | 'bare' | 'floor' | 'joined';
+export type SideName = 'hub' | 'other' | 'peer' | 'bare' | 'floor' | 'batched';
 
 type Process = {
   readonly name: SideName;

@@ -96,8 +96,8 @@ async function memoryOf(pid: number | undefined): Promise<Memory> {
   };
 }
 
-function row(what: string, values: readonly number[], mark: string): string {
+function row(what: string, values: readonly number[], target: string): string {
   const sorted = values.toSorted((a, b) => a - b);
   const cells = [median(values), sorted[0] ?? 0, sorted.at(-1) ?? 0].map((value) => value.toFixed(0));
-  return `| ${[what, ...cells, mark].join(' | ')} |`;
+  return `| ${[what, ...cells, target].join(' | ')} |`;
 }

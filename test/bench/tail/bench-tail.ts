@@ -3,8 +3,8 @@ import { parseCount } from '../../../cli/parse/parse-number.ts';
 import { createProgram, parsePositive } from '../../support/parse-options.ts';
 import { CASES_HELP, type Case, type CaseName, createCases, parseCases } from '../cases.ts';
 import { interruptible, type Start } from '../interruptible.ts';
-import { untilCalm } from '../measure.ts';
-import { mainConnections, PLANS, SINGLE_RATE } from '../measurement-plan.ts';
+import { waitUntilIdle } from '../measure.ts';
+import { mainConnections, PLANS, RATE_WITH_PAUSES } from '../measurement-plan.ts';
 import { connectProfiler } from '../profile/inspector.ts';
 import { startProgram } from '../sides/child.ts';
 import { startEnvironment } from '../sides/environment.ts';
@@ -30,7 +30,7 @@ const values = createProgram('npm run bench -- tail')
   .option('--seconds <number>', 'duration of the load of each case and side', parsePositive, 30)
   .option('--no-pauses', 'each caller sends its next request when it has the response, and --rate is ignored')
   .option('--connections <number>', 'callers', parseCount, 1)
-  .option('--rate <number>', 'requests a second of all callers', parsePositive, SINGLE_RATE)
+  .option('--rate <number>', 'requests a second of all callers', parsePositive, RATE_WITH_PAUSES)
   .option('--scheduler', 'traces which threads and processes run, instead of functions; needs perf and root')
   .parse()
   .opts<Options>();
@@ -62,7 +62,7 @@ await interruptible(async (start: Start) => {
       perSecond = PREPARED_PER_SECOND.measured,
     ) => {
       const next = await each.prepare(database, Math.ceil(duration * (wanted.rate ?? perSecond)));
-      await untilCalm(servers, plan.calmWithinMs);
+      await waitUntilIdle(servers, plan.idleTimeoutMs);
       return (interval: number) => observeRequests({ ...wanted, next, seconds: interval });
     };
     const many = { ...load, connections: mainConnections(plan), rate: undefined };

@@ -7,11 +7,11 @@ import type { Machine } from './report/results.ts';
 /** Measured before the benchmark starts any program. */
 export type Busy = Pick<Machine, 'loadBefore' | 'busyBefore'>;
 
-const LOOK_MS = 1_000;
+const SAMPLE_MS = 1_000;
 
 export async function howBusy(): Promise<Busy> {
   const before = processorTimes();
-  await setTimeout(LOOK_MS);
+  await setTimeout(SAMPLE_MS);
   const after = processorTimes();
   const busyBefore = 1 - (after.idle - before.idle) / (after.all - before.all);
   return { loadBefore: loadavg()[0] ?? 0, busyBefore };

@@ -200,7 +200,7 @@ async function waitForEffects(each: Case, side: Side, wanted: number): Promise<v
   for (let count = await countEffects(each, side); count < wanted; count = await countEffects(each, side)) {
     if (performance.now() > giveUpAt)
       throw new Error(`${each.title}, ${side.name}: found ${count} rows, expected at least ${wanted}`);
-    await setTimeout(LOOK_EVERY_MS);
+    await setTimeout(POLL_INTERVAL_MS);
   }
 }
 
@@ -279,7 +279,7 @@ function byConnections<T, R>(all: Map<number, T>, of: (one: T) => R): ByConnecti
 
 /** Share of one processor. The kernel's clock ticks every 10 ms, so one tick per check counts as idle. */
 const IDLE_CPU_SHARE = 0.12;
-const LOOK_EVERY_MS = 100;
+const POLL_INTERVAL_MS = 100;
 
 /**
  * Waits until the servers stop using the CPU for jobs, audit chains and vacuums of the previous measurement.
@@ -293,7 +293,7 @@ export async function waitUntilIdle(
     servers.reduce((sum, { pid }) => sum + (usageOf(pid)?.cpuSeconds ?? 0), postgresCpuSeconds() ?? 0);
   let [before, lookedAt] = [used(), performance.now()];
   while (performance.now() < giveUpAt) {
-    await setTimeout(LOOK_EVERY_MS);
+    await setTimeout(POLL_INTERVAL_MS);
     const [now, at] = [used(), performance.now()];
     if ((now - before) * 1_000 <= IDLE_CPU_SHARE * (at - lookedAt)) return;
     [before, lookedAt] = [now, at];

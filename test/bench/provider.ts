@@ -5,13 +5,13 @@ import { listen } from './sides/listen.ts';
 
 const server = createServer((request, response) => {
   const { searchParams } = new URL(request.url ?? '/', 'http://provider');
-  const proof = searchParams.get('val_id') ?? '';
-  const transactionId = proof.slice('V-'.length);
+  const validationId = searchParams.get('val_id') ?? '';
+  const transactionId = validationId.slice('V-'.length);
   const answer = JSON.stringify({
     APIConnect: 'DONE',
     status: 'VALID',
     tran_id: transactionId,
-    val_id: proof,
+    val_id: validationId,
     amount: '100.00',
     currency: 'BDT',
     currency_type: 'BDT',

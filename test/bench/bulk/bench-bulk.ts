@@ -34,7 +34,7 @@ const { keys, entries, rounds, profile } = createProgram('npm run bench -- bulk'
 const profiling = profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profile}` };
 
 /** The interval between memory readings. */
-const LOOK_EVERY_MS = 50;
+const POLL_INTERVAL_MS = 50;
 
 type Found = {
   readonly perSecond: number;
@@ -90,7 +90,7 @@ async function observe(count: number, hub: ChildProcess, begin: () => ChildProce
   const ended = succeeded(program).then(() => true as const);
   const memory: { hub: number; hubctl: number }[] = [];
   let hubctlSeconds = 0;
-  while ((await Promise.race([ended, setTimeout(LOOK_EVERY_MS, false)])) === false) {
+  while ((await Promise.race([ended, setTimeout(POLL_INTERVAL_MS, false)])) === false) {
     hubctlSeconds = Math.max(hubctlSeconds, cpu(program.pid));
     const hubctl = residentMb(program.pid);
     if (hubctl > 0) memory.push({ hub: residentMb(hub.pid), hubctl });

@@ -4,7 +4,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { CaseName } from '../cases.ts';
 import type { Throughput } from '../load/closed-loop.ts';
-import { takeSeat } from '../peer/activate.ts';
+import { findOrTakeSeat } from '../peer/activate.ts';
 import { findSession, insertCallback } from '../peer/callback.ts';
 import { openPool } from '../peer/pool.ts';
 import { settle } from '../peer/settle.ts';
@@ -37,7 +37,7 @@ async function workOf(caseName: CaseName): Promise<Work> {
     card_type: 'VISA',
   });
   const seatFor = (seat: number, keyHash: Buffer) =>
-    takeSeat(pool, keyHash, {
+    findOrTakeSeat(pool, keyHash, {
       machineFingerprint: machineOf(seat),
       machineLabel: MACHINE.label,
       appVersion: MACHINE.appVersion,

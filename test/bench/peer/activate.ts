@@ -47,7 +47,7 @@ const REFRESH_SEAT =
  * Finds the seat of a machine. If it has none, or the seat has to be written, locks the license, and takes a seat or
  * refreshes it. @throws Refusal
  */
-export async function takeSeat(pool: Pool, keyHash: Buffer, request: Omit<Request, 'licenseKey'>) {
+export async function findOrTakeSeat(pool: Pool, keyHash: Buffer, request: Omit<Request, 'licenseKey'>) {
   const { machineFingerprint, machineLabel = '', appVersion = '' } = request;
   const values = [keyHash, machineFingerprint, machineLabel, appVersion];
   const [current] = (await pool.query({ name: 'current', text: FIND_CURRENT, values })).rows;
@@ -94,7 +94,7 @@ export function activate(app: FastifyInstance, pool: Pool): void {
 
   app.post<{ Body: Request }>('/v1/activate', { schema }, async ({ body: { licenseKey, ...machine } }) => {
     const keyHash = createHash('sha256').update(licenseKey.replaceAll('-', '').toUpperCase()).digest();
-    const { license, seatId } = await takeSeat(pool, keyHash, machine);
+    const { license, seatId } = await findOrTakeSeat(pool, keyHash, machine);
     // The members are in canonical order, so that the text can be signed directly.
     const content = {
       alg: 'ES256',

@@ -17,7 +17,7 @@ const app = isBare ? Fastify({ logger: false }) : Fastify({ logger: true, disabl
 app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) =>
   done(null, parse(body.toString())),
 );
-if (!isBare) await doTheSameWork();
+if (!isBare) await addRateLimitAndLog();
 activate(app, pool);
 checkStatus(app, pool);
 publicKey(app, pool);
@@ -28,7 +28,7 @@ process.stdout.write(`${JSON.stringify({ ready: 'peer', port: Number(new URL(add
 process.on('SIGTERM', () => process.exit(0));
 
 /** The limit is as high as the hub's: it counts each request but callbacks, and refuses none. */
-async function doTheSameWork(): Promise<void> {
+async function addRateLimitAndLog(): Promise<void> {
   const redisUrl = process.env['REDIS_URL'];
   await app.register(rateLimit, {
     max: Number(process.env['RATE_PER_MINUTE']),

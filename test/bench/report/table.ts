@@ -62,8 +62,8 @@ function caseTable(measured: MeasuredCase, connections: number): string {
 function profileLine({ side, connections, micros }: Profile): string {
   const parts = Object.entries(micros).sort(([, one], [, other]) => other - one);
   const all = parts.reduce((sum, [, each]) => sum + each, 0);
-  const told = parts.map(([part, each]) => `${part} ${each.toFixed(1)}`).join(', ');
-  return `  main thread of the ${side}, ${connections} conn., µs a request: ${all.toFixed(0)} (${told})`;
+  const byPart = parts.map(([part, each]) => `${part} ${each.toFixed(1)}`).join(', ');
+  return `  main thread of the ${side}, ${connections} conn., µs a request: ${all.toFixed(0)} (${byPart})`;
 }
 
 const LOOPS = { closed: 'closed loop', open: 'fixed rate' } as const;

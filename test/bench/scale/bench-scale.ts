@@ -8,6 +8,7 @@ import { createProgram, parseCounts, parseList } from '../../support/parse-optio
 import { asSuperuser, createDatabase, startEmbedded, useServer } from '../../support/postgres/databases.ts';
 import { findRedis, foundRedis } from '../../support/redis/redis.ts';
 import { interruptible } from '../interruptible.ts';
+import { howBusy } from '../machine.ts';
 import { prepare } from './prepare.ts';
 import { writeReport } from './report.ts';
 import { type PreparedDatabase, runScale, sharedBuffersOf } from './run-scale.ts';
@@ -52,6 +53,7 @@ if (prewarm && (settings.length === 0 || settings.some((each) => sharedBuffersOf
 }
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 await interruptible(async (start) => {
+  const busy = await howBusy();
   const postgres = await start(startEmbedded, (server) => server.stop());
   useServer(postgres);
   // An invalid setting fails here, not after half an hour.
@@ -67,7 +69,7 @@ await interruptible(async (start) => {
     prepared.push({ databaseUrl, dataDir, population });
   }
   const results = await runScale(
-    { prepared, redisUrl: foundRedis(), rounds, postgres, settings, loadsTables: prewarm, say },
+    { prepared, redisUrl: foundRedis(), busy, rounds, postgres, settings, loadsTables: prewarm, say },
     start,
   );
   const { figures, plans, json } = writeReport(results);

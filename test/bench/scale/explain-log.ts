@@ -34,7 +34,7 @@ export async function logPlans(databaseUrl: string): Promise<void> {
   }
 }
 
-/** Whether prepared statements must use the generic plan. Otherwise the server chooses, as in production. */
+/** New connections use generic plans only. Without this, the server chooses, as in production. */
 export async function forceGenericPlans(databaseUrl: string): Promise<void> {
   await query(
     databaseUrl,
@@ -42,7 +42,7 @@ export async function forceGenericPlans(databaseUrl: string): Promise<void> {
   );
 }
 
-/** Ends both for new connections. Otherwise each later statement pays for its entry in the log. */
+/** Resets the settings of `logPlans` and `forceGenericPlans` for new connections. Logging slows each statement. */
 export async function resetPlanSettings(databaseUrl: string): Promise<void> {
   await query(databaseUrl, `alter database ${nameOf(databaseUrl)} reset all`);
 }

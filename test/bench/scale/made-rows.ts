@@ -30,7 +30,7 @@ import {
 } from './population.ts';
 
 /** Records that the generated rows refer to and that the hub created earlier. Ids are bare UUIDs. */
-export type Surroundings = {
+export type ReferencedRows = {
   readonly appId: string;
   readonly limitProfileId: string;
   readonly slotIds: Readonly<Record<MadeSession['gateway'], string>>;
@@ -56,16 +56,16 @@ export const CURRENCY = 'BDT';
 const SEATS = 10;
 /** Validity of a license that ends. */
 const LICENSE_MS = 30 * 24 * 60 * 60 * 1000;
-/** From a payment to the next look for its refunds: longer than the hub runs. */
-const LOOK_MS = 400 * 24 * 60 * 60 * 1000;
+/** From a payment to the next check for refunds: longer than the hub runs. */
+const REFUND_CHECK_MS = 400 * 24 * 60 * 60 * 1000;
 /** In this many sessions, each gateway has one duplicate payment, which is refunded. */
 const SESSIONS_PER_DUPLICATE = 10;
 /** In this many sessions, each gateway has one that is refunded in part. */
 const SESSIONS_PER_REFUND = 10;
 
-export function tablesOf(population: Population, surroundings: Surroundings): MadeTable[] {
+export function tablesOf(population: Population, referencedRows: ReferencedRows): MadeTable[] {
   const { licenses, sessions } = population;
-  const { appId, limitProfileId, slotIds, feeRules } = surroundings;
+  const { appId, limitProfileId, slotIds, feeRules } = referencedRows;
   const ofSessions = (rows: (session: MadeSession, index: number) => readonly (readonly Field[])[]) => () =>
     madeMany(sessions, (index) => rows(sessionAt(population, index), index));
   const paid = (rows: (session: MadeSession, index: number) => readonly (readonly Field[])[]) =>
@@ -162,7 +162,7 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
         return [[id, slotIds[gateway], status, !pending, reasonOf(session), changedAt, amountMinor, CURRENCY,
           `ORD-${index}`, { name: `customer ${index}`, email: `customer-${index}@example.com` }, { cart: String(index) },
           merchantTransactionId, providerPaymentId, checkout, key, requestHash, status === 'success' ? proof : null,
-          new Date(createdAt), 0, status === 'success' ? new Date(settledAt + LOOK_MS) : null,
+          new Date(createdAt), 0, status === 'success' ? new Date(settledAt + REFUND_CHECK_MS) : null,
           isOrder(session)]];
       }),
     },
@@ -264,7 +264,7 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
         feeRules.map((rule) => [id, rule.id, rule.name, rule.version, feeOf(rule, amountMinor)]),
       ),
     },
-    ...orderTables(population, surroundings),
+    ...orderTables(population, referencedRows),
     ...eventTables(population, appId),
     {
       table: 'audit_entry',
@@ -282,7 +282,7 @@ export function tablesOf(population: Population, surroundings: Surroundings): Ma
 }
 
 /** An order of one new license, with a sent mail, for each paid session of one gateway. */
-function orderTables(population: Population, { appId, slotIds }: Surroundings): MadeTable[] {
+function orderTables(population: Population, { appId, slotIds }: ReferencedRows): MadeTable[] {
   const at = new Date(population.from);
   const offer = uuidAt(population.from, digest('offer', 0));
   const offerVersion = uuidAt(population.from, digest('offer-version', 0));

@@ -47,7 +47,8 @@ const MAIL_FROM = { name: 'Shop', address: 'shop@shop.example' };
 
 /**
  * How often each operation runs. After five executions PostgreSQL keeps custom plans or changes to the generic one. The
- * test observes both kinds, so either choice is covered. The numbers have to differ: `driveCustomers`.
+ * test observes both kinds, so either choice is covered. The two numbers must differ, because `driveCustomers` derives its
+ * indexes from them.
  */
 const CUSTOM = 5;
 const GENERIC = 4;

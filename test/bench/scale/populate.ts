@@ -3,14 +3,14 @@ import pg from 'pg';
 import { linkHash, readHead } from '../../../core/audit/chain.ts';
 import type { ChainKey } from '../../../core/audit/chain-key.ts';
 import { copyRows, type Field } from './copy-rows.ts';
-import { auditEntries, type Surroundings, tablesOf } from './made-rows.ts';
+import { auditEntries, type ReferencedRows, tablesOf } from './made-rows.ts';
 import type { Population } from './population.ts';
 
 export type PopulateOptions = {
   /** A database that a hub has prepared. The user must be a superuser, because foreign key checks are off. */
   readonly databaseUrl: string;
   readonly population: Population;
-  readonly surroundings: Surroundings;
+  readonly referencedRows: ReferencedRows;
   /** The key of the audit chain. */
   readonly auditKey: ChainKey;
   readonly log?: (message: string) => void;
@@ -39,7 +39,7 @@ const INDEXED_AFTERWARDS = ['license', 'seat'];
  * are valid.
  */
 export async function populate(options: PopulateOptions): Promise<void> {
-  const { databaseUrl, population, surroundings, auditKey, log = () => {} } = options;
+  const { databaseUrl, population, referencedRows, auditKey, log = () => {} } = options;
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'populate' });
   await client.connect();
   try {
@@ -50,7 +50,7 @@ export async function populate(options: PopulateOptions): Promise<void> {
     await client.query(`set synchronous_commit = off`);
     await makeMonths(client, population);
     const restore = await dropIndexes(client);
-    for (const { table, columns, rows } of tablesOf(population, surroundings)) {
+    for (const { table, columns, rows } of tablesOf(population, referencedRows)) {
       await timed(`${table} filled`, log, () => copyRows(client, table, columns, rows()));
     }
     await timed('audit chain made', log, () => linkAll(client, population, auditKey));

@@ -13,7 +13,7 @@ import { createSealer } from '../../../core/storage/secrets/sealing.ts';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
-import { CURRENCY, type FeeRule, type Surroundings } from './made-rows.ts';
+import { CURRENCY, type FeeRule, type ReferencedRows } from './made-rows.ts';
 import { populate } from './populate.ts';
 import type { Population } from './population.ts';
 
@@ -53,8 +53,8 @@ export async function prepare({
   try {
     const { keys } = await loadKeyRing({}, await openDataDir(dataDir));
     const auditKey = await readChainKey(pool, createSealer(keys));
-    const surroundings = await readSurroundings(pool);
-    await populate({ databaseUrl, population, surroundings, auditKey, ...(log && { log }) });
+    const referencedRows = await readReferencedRows(pool);
+    await populate({ databaseUrl, population, referencedRows, auditKey, ...(log && { log }) });
     // Otherwise the next hub records an event for each license that has expired since the setup.
     await pool.query('delete from license_expiry_mark');
     await fillQueue(pool, Math.min(population.sessions, MAX_JOBS));
@@ -113,7 +113,7 @@ async function setUp(databaseUrl: string, dataDir: string, at: Date): Promise<vo
   }
 }
 
-async function readSurroundings(pool: pg.Pool): Promise<Surroundings> {
+async function readReferencedRows(pool: pg.Pool): Promise<ReferencedRows> {
   const one = async (text: string, values: unknown[]): Promise<string> => {
     const { rows } = await pool.query<{ id: string }>(text, values);
     if (rows[0] === undefined) throw new Error(`nothing was set up: ${text}`);

@@ -136,10 +136,10 @@ ${lines}
   });
   return `${GENERATED}# Plans
 
-What PostgreSQL ran for each statement of a hub with ${licenses.toLocaleString('en')} licenses, as \`auto_explain\` logged it (ANALYZE,
-BUFFERS): prepared statements both as the server chose and with plans for any values. Of each statement the execution is shown that touched
-the most blocks of 8 KiB; "rows" are those of all loops. Statements that differ in values only are shown once. The same is asserted, on a
-smaller database, by \`test/bench/scale/plans.test.ts\`.
+This page lists the SQL statements of a hub with ${licenses.toLocaleString('en')} licenses, and their query plans (\`auto_explain\` with
+ANALYZE and BUFFERS). Prepared statements ran with custom and with generic plans. For each statement, the page shows the execution that read the
+most blocks of 8 KiB. "rows" is the sum over all loops. Statements that differ in values only are shown once. \`test/bench/scale/plans.test.ts\`
+checks the plans on a smaller database.
 
 ${sections.join('\n')}`;
 }

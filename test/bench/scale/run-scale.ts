@@ -9,7 +9,7 @@ import { transportTo } from '../../support/hub/hub.ts';
 import { HUBCTL } from '../../support/hub/hub-process.ts';
 import type { EmbeddedServer } from '../../support/postgres/databases.ts';
 import type { Start } from '../interruptible.ts';
-import { describeMachine, howBusy } from '../machine.ts';
+import { type Busy, describeMachine } from '../machine.ts';
 import type { Machine } from '../report/results.ts';
 import { type Child, startChild } from '../sides/child.ts';
 import { RATE_PER_MINUTE } from '../sides/hub.ts';
@@ -59,6 +59,8 @@ export type DatabaseResults = {
 export type RunOptions = {
   readonly prepared: readonly PreparedDatabase[];
   readonly redisUrl: string;
+  /** Before the databases were filled. */
+  readonly busy: Busy;
   readonly rounds: number;
   readonly postgres: Pick<EmbeddedServer, 'restart'>;
   /** Settings of PostgreSQL for each further measurement, such as `shared_buffers=6GB`. */
@@ -69,13 +71,13 @@ export type RunOptions = {
 };
 
 export async function runScale(
-  { prepared, redisUrl, rounds, postgres, settings, loadsTables, say }: RunOptions,
+  { prepared, redisUrl, busy, rounds, postgres, settings, loadsTables, say }: RunOptions,
   start: Start,
 ): Promise<ScaleResults> {
   const [first] = prepared;
   const largest = prepared.at(-1);
   if (first === undefined || largest === undefined) throw new Error('there is no database to measure');
-  const machine = await describeMachine(first.databaseUrl, await howBusy());
+  const machine = await describeMachine(first.databaseUrl, busy);
   const directory = await start(
     () => mkdtemp(join(tmpdir(), 'hub-scale-')),
     (path) => rm(path, { recursive: true }),

@@ -4,7 +4,7 @@ import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, Pool, PoolClient, QueryConfig } from 'pg';
 import { withDeadline } from '../../../lib/net/deadline.ts';
-import { dedicatedClient } from '../../storage/connection/client.ts';
+import { dedicatedClient, endClient } from '../../storage/connection/client.ts';
 import { type DatabaseAddress, directAddress } from '../../storage/connection/database-address.ts';
 import type { ChargeStatusName } from '../entities.ts';
 import type { Money } from '../money.ts';
@@ -152,6 +152,8 @@ export type SessionEventsOptions = {
 };
 
 const CHANNEL = 'charge_session';
+/** The name of the event of a session. The prefix is needed: any user of the database can notify `error`. */
+const changeOf = (sessionId: string): string => `change of ${sessionId}`;
 const RECONNECT_MS = 1_000;
 /** Changes within this time are announced in one commit: each one takes a global lock and wakes every hub. */
 const ANNOUNCE_EVERY_MS = 100;
@@ -172,7 +174,7 @@ export function createSessionEvents({ pool, address, onError }: SessionEventsOpt
     onError(error);
     client?.removeAllListeners();
     client?.on('error', () => {}); // the connection is being replaced
-    void client?.end().catch(() => {});
+    if (client !== undefined) void endClient(client);
     client = undefined;
     if (!closed) timer ??= setTimeout(connect, RECONNECT_MS);
   };
@@ -181,7 +183,7 @@ export function createSessionEvents({ pool, address, onError }: SessionEventsOpt
     const fresh = dedicatedClient(listening.url, 'hub events');
     client = fresh;
     fresh.on('error', reconnect);
-    fresh.on('notification', ({ payload }) => payload !== undefined && changes.emit(payload));
+    fresh.on('notification', ({ payload }) => payload !== undefined && changes.emit(changeOf(payload)));
     fresh
       .connect()
       .then(() => fresh.query(`listen ${CHANNEL}`))
@@ -208,7 +210,7 @@ export function createSessionEvents({ pool, address, onError }: SessionEventsOpt
   return {
     /** Notifies this hub at once, and the others after about a tenth of a second; never rejects. */
     announce(sessionId: string): void {
-      changes.emit(sessionId);
+      changes.emit(changeOf(sessionId));
       changed.add(sessionId);
       announcing ??= announceChanged();
     },
@@ -216,9 +218,9 @@ export function createSessionEvents({ pool, address, onError }: SessionEventsOpt
     /** Resolves when the session may have changed, after five seconds at most, or when `signal` aborts. */
     async next(sessionId: string, signal: AbortSignal): Promise<void> {
       const pollMs = canListen ? POLL_MS : POLL_WITHOUT_LISTEN_MS;
-      await withDeadline(pollMs, signal, (ending) => once(changes, sessionId, { signal: ending })).catch(
-        () => {},
-      );
+      await withDeadline(pollMs, signal, (ending) =>
+        once(changes, changeOf(sessionId), { signal: ending }),
+      ).catch(() => {});
     },
 
     async close(): Promise<void> {
@@ -227,7 +229,7 @@ export function createSessionEvents({ pool, address, onError }: SessionEventsOpt
       client?.removeAllListeners();
       client?.on('error', () => {}); // the connection is being closed
       closing.abort();
-      await Promise.all([announcing, client?.end().catch(() => {})]);
+      await Promise.all([announcing, client && endClient(client)]);
     },
   };
 }

@@ -1,6 +1,6 @@
 // Clients of the driver that connect as libpq does: to the first server of the address that can be used.
 import pg from 'pg';
-import { runTimed } from '../sql/transaction.ts';
+import { runTimed, streamOf } from '../sql/transaction.ts';
 import { type ConnectionTarget, parseConnectionString } from './connection-string.ts';
 import { passwordFromFile } from './password-file.ts';
 import { ServerConnection } from './server-connection.ts';
@@ -41,6 +41,19 @@ export function createClient(target: ConnectionTarget, name: string): pg.Client 
 
 export function dedicatedClient(databaseUrl: string, name: string): pg.Client {
   return createClient(parseConnectionString(databaseUrl), name);
+}
+
+/** Time for the server to close a connection. */
+const END_MS = 1_000;
+
+/**
+ * Ends a client outside of a pool; never rejects. The driver waits for the server, and TCP notices only after
+ * minutes that its host is gone. So the connection is destroyed after a second.
+ */
+export async function endClient(client: pg.Client): Promise<void> {
+  const timer = setTimeout(() => streamOf(client).destroy(), END_MS);
+  await client.end().catch(() => {});
+  clearTimeout(timer);
 }
 
 /** The time-out of a pool for a connection, in milliseconds. */

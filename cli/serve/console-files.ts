@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { codeOf } from '../../lib/caught-error.ts';
+import { onDemand } from '../../lib/on-demand.ts';
 import { packageRoot } from '../../lib/package-root.ts';
 
 type Build = { buildConsole(): Promise<ReadonlyMap<string, Uint8Array>> };
@@ -13,15 +14,11 @@ export function consoleFiles(): (name: string) => Promise<Uint8Array | undefined
   const root = packageRoot();
   const source = join(root, 'console/build.ts'); // in a checkout; a package contains the result
   if (!existsSync(source)) return (name) => readPackaged(join(root, 'dist/console', name));
-  let files: ReturnType<Build['buildConsole']> | undefined;
-  return async (name) => {
-    files ??= import(pathToFileURL(source).href).then(({ buildConsole }: Build) => buildConsole());
-    // Build again after an error, without a restart of the hub.
-    files.catch(() => {
-      files = undefined;
-    });
-    return (await files).get(name);
-  };
+  const files = onDemand(async () => {
+    const { buildConsole }: Build = await import(pathToFileURL(source).href);
+    return buildConsole();
+  });
+  return async (name) => (await files.get()).get(name);
 }
 
 async function readPackaged(file: string): Promise<Uint8Array | undefined> {

@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import type { Agent, buildConnector } from 'undici';
 import { unlessAborted, withDeadline } from '../../../lib/net/deadline.ts';
 import { failureReason } from '../../../lib/net/failure-reason.ts';
+import { onDemand } from '../../../lib/on-demand.ts';
 import { type Clock, DAY_MS, systemClock } from '../../clock.ts';
 import { type AddressPolicy, AddressRefused } from './address-policy.ts';
 
@@ -58,13 +59,12 @@ const REASONS = {
 
 export function createWebhookSender(options: WebhookSenderOptions) {
   const { policy, timeoutMs = TIMEOUT_MS, signal: hubSignal, clock = systemClock } = options;
-  let agent: Promise<Agent> | undefined;
+  const agent = onDemand(() => openAgent(policy));
   let closing: Promise<void> | undefined;
 
   const exchange = async ({ url, headers, body }: Webhook, signal: AbortSignal): Promise<SendResult> => {
-    agent ??= openAgent(policy);
     const { origin, pathname, search } = new URL(url);
-    const answering = (await agent).request({
+    const answering = (await agent.get()).request({
       origin,
       path: pathname + search,
       method: 'POST',
@@ -103,7 +103,7 @@ export function createWebhookSender(options: WebhookSenderOptions) {
     },
     /** Waits for the exchanges in progress and accepts no new ones. */
     close(): Promise<void> {
-      closing ??= (async () => (await agent)?.close())();
+      closing ??= (async () => (await agent.existing())?.close())();
       return closing;
     },
   };

@@ -8,6 +8,7 @@ import type {
 } from 'nodemailer';
 import { codeOf, messageOf } from '../../../lib/caught-error.ts';
 import { unlessAborted, withDeadline } from '../../../lib/net/deadline.ts';
+import { onDemand } from '../../../lib/on-demand.ts';
 import type { Secret } from '../../secret.ts';
 import type { Content } from '../content/placeholder-values.ts';
 import { type Recipient, withoutRecipient } from './redact.ts';
@@ -57,14 +58,8 @@ const KEPT_CHARACTERS = 500;
 
 export function createMailer({ config, timeoutMs = SEND_TIMEOUT_MS, signal }: MailerOptions) {
   const { from } = config;
-  let transport: Promise<Transport> | undefined;
-  const open = (): Promise<Transport> => {
-    transport ??= openTransport(config, timeoutMs);
-    transport.catch(() => {
-      transport = undefined; // the next mail reads the file again
-    });
-    return transport;
-  };
+  // After a failure, the next mail reads the file again.
+  const transport = onDemand(() => openTransport(config, timeoutMs));
   return {
     /** The domain of the addresses of mails and of their Message-IDs. */
     domain: from.address.split('@').at(-1) ?? '',
@@ -77,7 +72,7 @@ export function createMailer({ config, timeoutMs = SEND_TIMEOUT_MS, signal }: Ma
         return { kind: 'refused', problem, response: '' };
       }
       try {
-        const opened = await open();
+        const opened = await transport.get();
         const info = await withDeadline(limitMs, signal, (ending) =>
           opened.sendMail({
             from: { ...from },
@@ -104,7 +99,7 @@ export function createMailer({ config, timeoutMs = SEND_TIMEOUT_MS, signal }: Ma
 
     /** Connects and logs in. @throws Error that says why it cannot, without the password */
     async verify(): Promise<void> {
-      const opened = await open();
+      const opened = await transport.get();
       try {
         await withDeadline(timeoutMs, signal, (ending) => unlessAborted(opened.verify(), ending));
       } catch (error) {
@@ -115,7 +110,7 @@ export function createMailer({ config, timeoutMs = SEND_TIMEOUT_MS, signal }: Ma
 
     /** Closes all connections. */
     close(): void {
-      transport?.then((opened) => opened.close({ force: true })).catch(() => {});
+      void transport.existing().then((opened) => opened?.close({ force: true }));
     },
   };
 }

@@ -7,6 +7,7 @@ import type { Pool } from 'pg';
 import type { Pool as HttpPool } from 'undici';
 import { withDeadline } from '../../../lib/net/deadline.ts';
 import { failureReason } from '../../../lib/net/failure-reason.ts';
+import { onDemand } from '../../../lib/on-demand.ts';
 import { failSpan, inSpan } from '../../../lib/tracing/spans.ts';
 import { HubError } from '../../errors.ts';
 import { Secret } from '../../secret.ts';
@@ -184,8 +185,7 @@ export function createProviderHttp(options: ProviderHttpOptions): ClosableProvid
   if (options.environment === 'production') requireProductionHost(base, options.productionUrls);
   const { timeoutMs: longestMs = TIMEOUT_MS, signal: ending } = options;
   const folder = base.pathname.replace(/\/*$/, '/');
-  let pool: Promise<HttpPool> | undefined;
-  const openPool = async (): Promise<HttpPool> => {
+  const pool = onDemand(async (): Promise<HttpPool> => {
     const { default: undici } = await import('undici'); // several MB that many hubs never need
     return new undici.Pool(base.origin, {
       connections: MAX_CONNECTIONS,
@@ -197,7 +197,7 @@ export function createProviderHttp(options: ProviderHttpOptions): ClosableProvid
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-  };
+  });
 
   const http: ClosableProviderHttp = {
     async send({ method, url, headers = {}, body, timeoutMs = longestMs }) {
@@ -208,8 +208,7 @@ export function createProviderHttp(options: ProviderHttpOptions): ClosableProvid
       }
       try {
         return await withDeadline(limitMs, ending, async (signal) => {
-          pool ??= openPool();
-          const answer = await (await pool).request({
+          const answer = await (await pool.get()).request({
             method,
             path: target.pathname + target.search,
             headers: { 'user-agent': 'hubctl', ...headers },
@@ -230,7 +229,7 @@ export function createProviderHttp(options: ProviderHttpOptions): ClosableProvid
         );
       }
     },
-    close: async () => (await pool)?.close(),
+    close: async () => (await pool.existing())?.close(),
   };
   const send: ProviderHttp['send'] = (request) => {
     // Neither the path nor the query, which may hold credentials. No trace context is sent to providers.

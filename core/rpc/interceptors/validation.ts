@@ -35,19 +35,14 @@ import {
 } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import type { Interceptor } from '@connectrpc/connect';
 import { file_hub_validate_v1_rules } from '../../../gen/hub/validate/v1/rules_pb.ts';
+import { onDemand } from '../../../lib/on-demand.ts';
 import { withPlainMessages } from './rule-messages.ts';
 
 /** Fails with InvalidArgument and buf.validate.Violations, which lists every violation. */
 export function createValidationInterceptor(): Interceptor {
   const isCertainlyValid = createFastValidation(file_hub_validate_v1_rules);
-  let validator: Promise<Interceptor> | undefined;
-  const validate = async (next: Next, request: Request) => {
-    validator ??= loadValidator().catch((error) => {
-      validator = undefined;
-      throw error;
-    });
-    return (await validator)(next)(request);
-  };
+  const validator = onDemand(loadValidator);
+  const validate = async (next: Next, request: Request) => (await validator.get())(next)(request);
   return (next) => (request) =>
     !request.stream && isCertainlyValid(request.method.input, request.message)
       ? next(request)
@@ -77,11 +72,10 @@ export function createFindBrokenRules<D extends DescMessage>(
   desc: D,
 ): (message: MessageShape<D>) => Promise<readonly BrokenRule[]> {
   const isCertainlyValid = createFastValidation(file_hub_validate_v1_rules);
-  let validator: Promise<Validator> | undefined;
+  const validator = onDemand(createRuleValidator);
   return async (message) => {
     if (isCertainlyValid(desc, message)) return [];
-    validator ??= createRuleValidator();
-    const { violations = [] } = (await validator).validate(desc, message);
+    const { violations = [] } = (await validator.get()).validate(desc, message);
     const broken = new Map<string, string>();
     for (const { field: path, message: text } of violations) {
       const [field] = path;

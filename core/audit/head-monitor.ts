@@ -15,6 +15,7 @@ export type HeadMonitorOptions = Pick<ChainOptions, 'pool' | 'sealer'> & {
 
 export async function createHeadMonitor({ pool, sealer, file, logger }: HeadMonitorOptions) {
   let lastSeen = await file.read();
+  let isSaved = true;
   let isLost = false;
 
   const isInChain = async ({ seq, hash }: ChainHead, end: ChainHead, key: ChainKey): Promise<boolean> => {
@@ -41,7 +42,7 @@ export async function createHeadMonitor({ pool, sealer, file, logger }: HeadMoni
     async check(): Promise<ChainHead> {
       const key = await readChainKey(pool, sealer);
       const head = await requireRecordedHead(pool, key);
-      if (head.seq === lastSeen?.seq && head.hash === lastSeen.hash) return head;
+      if (isSaved && head.seq === lastSeen?.seq && head.hash === lastSeen.hash) return head;
       if (lastSeen !== undefined && !(await isInChain(lastSeen, head, key))) {
         if (!isLost) {
           const heads = { noted: formatHead(lastSeen), head: formatHead(head) };
@@ -52,7 +53,9 @@ export async function createHeadMonitor({ pool, sealer, file, logger }: HeadMoni
       }
       isLost = false;
       lastSeen = head;
+      isSaved = false; // if the write fails, the next check repeats it
       await file.write(head);
+      isSaved = true;
       return head;
     },
   };

@@ -1,6 +1,7 @@
 // The chain over the audit log: it stays intact under load, and names the first altered row.
 
 import { createHmac, createSecretKey } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import canonicalize from 'canonicalize';
 import { expect } from 'chai';
@@ -25,6 +26,7 @@ import { formatId, newUuid } from '../../../core/ids.ts';
 import type { Database } from '../../../core/storage/database.ts';
 import { resealSecrets } from '../../../core/storage/secrets/reseal.ts';
 import { createSealer } from '../../../core/storage/secrets/sealing.ts';
+import { messageOf } from '../../../lib/caught-error.ts';
 import { createMetrics } from '../../../lib/metrics/metrics.ts';
 import { createTasks } from '../../../lib/metrics/tasks.ts';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
@@ -304,6 +306,18 @@ describe('the audit chain', () => {
     await restoreOld();
     await record('g');
     expect(await problem()).to.equal(undefined);
+  });
+
+  it('has its head saved at the next check if the file could not be written', async () => {
+    const file = openHeadFile(join(directory, 'later', 'audit-head'));
+    const monitor = await createHeadMonitor({ ...chain, file, logger: LOGGER });
+    await recordFive();
+    const failed = await monitor.check().catch((error: unknown) => messageOf(error));
+    expect(failed).to.match(/^cannot write the head/);
+    await mkdir(join(directory, 'later'));
+    const head = await monitor.check();
+    expect(head.seq).to.equal(5);
+    expect(await file.read()).to.deep.equal(head);
   });
 
   it('detects removed newest rows and a full rewrite by a saved head', async () => {

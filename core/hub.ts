@@ -73,10 +73,11 @@ export async function startHub(config: HubConfig, parts: HubParts): Promise<Hub>
     dataDir,
     reload: async () => tls?.reload(),
     async stop(graceMs) {
+      await using steps = new AsyncDisposableStack();
       const graceOver = setTimeout(() => ending.abort(), graceMs);
-      await listener.close(graceMs);
-      await resources.disposeAsync();
-      clearTimeout(graceOver);
+      steps.defer(() => clearTimeout(graceOver));
+      steps.use(resources);
+      steps.defer(() => listener.close(graceMs));
     },
   };
 }

@@ -122,13 +122,15 @@ export async function runHub(settings: Settings, options: RunOptions): Promise<R
     },
     async stop(graceMs) {
       const graceOver = performance.now() + graceMs;
-      // Stop the gateway first: its last requests need the core.
-      await gateway?.stop(graceMs);
-      await core?.dataDir.withdraw();
-      await core?.stop(Math.max(0, graceOver - performance.now()));
-      await metricsPort?.close(0);
-      await redisConnection?.close();
-      processMeter.stop();
+      // A step that fails does not stop the others, which would keep the process alive.
+      await using steps = new AsyncDisposableStack();
+      steps.defer(() => processMeter.stop());
+      steps.defer(async () => redisConnection?.close());
+      steps.defer(async () => metricsPort?.close(0));
+      steps.defer(async () => core?.stop(Math.max(0, graceOver - performance.now())));
+      steps.defer(async () => core?.dataDir.withdraw());
+      // First, because its last requests need the core.
+      steps.defer(async () => gateway?.stop(graceMs));
     },
   };
 }

@@ -49,10 +49,9 @@ export async function serveByWorkers(
     warnOfLimits(settings, logger);
     await warnOfPoolSize(settings, logger);
 
-    undo.defer(async () => {
-      ending.abort();
-      await stopWorkers(STOP_MS, logger);
-    });
+    undo.defer(() => stopWorkers(STOP_MS, logger));
+    undo.defer(() => dataDir.withdraw());
+    undo.defer(() => ending.abort());
     const starting = startWorkers({
       count,
       flags,
@@ -60,8 +59,9 @@ export async function serveByWorkers(
       logger,
       ending: ending.signal,
       async announce(addresses) {
-        if (role !== 'gateway') await dataDir.announce(hubFile(settings, addresses));
-        undo.defer(() => dataDir.withdraw());
+        if (role === 'gateway') return;
+        await dataDir.announce(hubFile(settings, addresses));
+        if (ending.signal.aborted) await dataDir.withdraw(); // the hub was told to stop while it started
       },
       onLost: fatal.reject,
     });

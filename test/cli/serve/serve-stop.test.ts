@@ -1,5 +1,7 @@
 // How a running hub stops: it finishes current requests, unless a second signal arrives.
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { discard, makeDataDir, postgresRuns } from '../../support/hub/data-dir.ts';
 import { type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
@@ -50,6 +52,19 @@ describe('a stopping hub', () => {
     expect(await exited).to.deep.equal([0, null]);
     expect(performance.now() - finished, 'ms to the exit once nothing is under way').to.be.below(3_000);
     expect(hasLogged(hub, 'hub has stopped')).to.equal(true);
+  });
+
+  it('exits even if a step of the stop fails', async () => {
+    const dataDir = await makeDataDir();
+    dataDirs.push(dataDir);
+    const hub = await spawnHub({ HUB_DATA_DIR: dataDir, DATABASE_URL: await createMigratedDatabase() });
+    try {
+      await writeFile(join(dataDir, 'hub.json'), 'not JSON');
+      expect(await hub.stop()).to.equal(1);
+      expect(hub.complaints()).to.contain('not JSON');
+    } finally {
+      hub.child.kill('SIGKILL');
+    }
   });
 
   it('exits at once at a second signal', async () => {

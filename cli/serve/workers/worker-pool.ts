@@ -41,6 +41,7 @@ export async function startWorkers(options: WorkerPoolOptions) {
 
   const metrics = createWorkerMetrics(count);
   let announcing: Promise<void> | undefined;
+  let isDraining = false;
 
   const start = async (number: number, deaths: readonly number[], isFirst = false): Promise<Addresses> => {
     ending.throwIfAborted();
@@ -74,7 +75,8 @@ export async function startWorkers(options: WorkerPoolOptions) {
     served = true;
     announcing ??= announce(addresses);
     await announcing;
-    worker.send('announced', () => {}); // it may have died meanwhile
+    // A worker that was starting when the hub began to drain did not get that message.
+    worker.send(isDraining ? 'drain' : 'announced', () => {}); // it may have died meanwhile
     return addresses;
   };
 
@@ -97,7 +99,13 @@ export async function startWorkers(options: WorkerPoolOptions) {
 
   const addresses = await start(1, [], true);
   await Promise.all(Array.from({ length: count - 1 }, (_, index) => start(index + 2, [], true)));
-  return { addresses, tell };
+  return {
+    addresses,
+    tell(message: ToWorker): void {
+      isDraining ||= message === 'drain';
+      tell(message);
+    },
+  };
 }
 
 function recent(deaths: readonly number[]): number[] {

@@ -1,5 +1,6 @@
 // A hub with several processes: what they share, and the effect of a crash.
 import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
 import { poolSizeWarning, readConnectionLimit } from '../../../cli/serve/check-pool-size.ts';
 import { discard, localToken, makeDataDir, postgresRuns } from '../../support/hub/data-dir.ts';
@@ -205,6 +206,35 @@ describe('workers on the embedded PostgreSQL', function () {
     expect(await exited).to.deep.equal([1, null]);
     expect(hub.complaints()).to.equal('hubctl: worker 1 died 5 times within a minute: killed by SIGKILL\n');
     expect(await postgresRuns(dataDir)).to.equal(false);
+  });
+});
+
+describe('a worker that starts while the hub drains', () => {
+  let dataDir: string;
+  let hub: HubProcess;
+  before(async () => {
+    dataDir = await makeDataDir();
+    const DATABASE_URL = await createMigratedDatabase();
+    hub = await spawnHub({ HUB_DATA_DIR: dataDir, DATABASE_URL, HUB_WORKERS: '2', HUB_DRAIN_SECONDS: '60' });
+  });
+  after(async () => {
+    await hub?.stop(); // the second signal ends the hub at once
+    await discard(dataDir);
+  });
+
+  it('is not ready', async () => {
+    process.kill(pidOf(hub, 2), 'SIGKILL');
+    await until(() => logged(hub, 'worker starts', 2).length === 2, 'another worker 2 starts', 60_000);
+    hub.child.kill('SIGTERM');
+    const another = pidOf(hub, 2);
+    const isReady = () => logged(hub, 'worker is ready').some(({ pid }) => pid === another);
+    await until(isReady, 'another worker 2 has started', 60_000);
+    const ask = async (): Promise<number> => (await fetch(`${hub.gatewayUrl}/readyz`)).status;
+    const states = (): Promise<number[]> => Promise.all(Array.from({ length: 8 }, ask));
+    const unready = Array(8).fill(503);
+    await until(async () => `${await states()}` === `${unready}`, 'no worker is ready');
+    await setTimeout(1_000); // later than the message of the main process
+    expect(await states()).to.deep.equal(unready);
   });
 });
 

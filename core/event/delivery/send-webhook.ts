@@ -64,7 +64,7 @@ export function createWebhookSender(options: WebhookSenderOptions) {
 
   const exchange = async ({ url, headers, body }: Webhook, signal: AbortSignal): Promise<SendResult> => {
     const { origin, pathname, search } = new URL(url);
-    const answering = (await agent.get()).request({
+    const answering = (agent.value ?? (await agent.get())).request({
       origin,
       path: pathname + search,
       method: 'POST',

@@ -199,6 +199,8 @@ export function createProviderHttp(options: ProviderHttpOptions): ClosableProvid
     });
   });
 
+  let closing: Promise<void> | undefined;
+
   const http: ClosableProviderHttp = {
     async send({ method, url, headers = {}, body, timeoutMs = longestMs }) {
       const limitMs = Math.min(timeoutMs, longestMs);
@@ -206,9 +208,11 @@ export function createProviderHttp(options: ProviderHttpOptions): ClosableProvid
       if (target?.origin !== base.origin || !target.pathname.startsWith(folder)) {
         throw new ProviderUnavailable(`the request address is not below ${base.host}${folder}`);
       }
+      if (closing !== undefined)
+        throw new ProviderUnavailable(`no answer from ${base.host}: its connections are closed`);
       try {
         return await withDeadline(limitMs, ending, async (signal) => {
-          const answer = await (await pool.get()).request({
+          const answer = await (pool.value ?? (await pool.get())).request({
             method,
             path: target.pathname + target.search,
             headers: { 'user-agent': 'hubctl', ...headers },
@@ -229,7 +233,10 @@ export function createProviderHttp(options: ProviderHttpOptions): ClosableProvid
         );
       }
     },
-    close: async () => (await pool.existing())?.close(),
+    close() {
+      closing ??= (async () => (await pool.existing())?.close())();
+      return closing;
+    },
   };
   const send: ProviderHttp['send'] = (request) => {
     // Neither the path nor the query, which may hold credentials. No trace context is sent to providers.

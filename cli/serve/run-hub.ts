@@ -64,6 +64,9 @@ export function addressesOf({ gatewayUrl: gateway, core, metricsUrl: metrics }: 
 export async function runHub(settings: Settings, options: RunOptions): Promise<RunningHub> {
   const { logger } = options;
   await using undo = new AsyncDisposableStack();
+  /** When the grace period of a stop ends, by `performance.now()`. A failed start has none. */
+  let graceOver = 0;
+  const remainingMs = (): number => Math.max(0, graceOver - performance.now());
   const readiness = createReadiness();
   const metrics = createMetrics();
   const processMeter = measureProcess(metrics, { version: packageVersion(), role: settings.role });
@@ -90,12 +93,8 @@ export async function runHub(settings: Settings, options: RunOptions): Promise<R
     settings.role === 'gateway'
       ? undefined
       : await startCore(settings, { ...options, metrics, readiness }, redis, () => gateway?.url);
-  undo.defer(async () => core?.stop(0));
-  gateway =
-    settings.role === 'core'
-      ? undefined
-      : await startGateway(settings, { inProcess: core?.transport, redis, logger, metrics, readiness });
-  undo.defer(async () => gateway?.stop(0));
+  undo.defer(async () => core?.stop(remainingMs()));
+  undo.defer(async () => core?.dataDir.withdraw());
   const metricsPort =
     settings.role !== 'gateway'
       ? undefined
@@ -105,11 +104,17 @@ export async function runHub(settings: Settings, options: RunOptions): Promise<R
           logger,
         });
   undo.defer(async () => metricsPort?.close(0));
+  gateway =
+    settings.role === 'core'
+      ? undefined
+      : await startGateway(settings, { inProcess: core?.transport, redis, logger, metrics, readiness });
+  // Stopped first, because its last requests need the core.
+  undo.defer(async () => gateway?.stop(remainingMs()));
   if (options.worker === undefined) {
     await core?.dataDir.announce(hubFile(settings, { rpc: core.rpcUrl, gateway: gateway?.url }));
     readiness.serve();
   }
-  undo.move(); // started: the caller stops it
+  const started = undo.move(); // the caller stops it
   return {
     gatewayUrl: gateway?.url,
     core,
@@ -120,17 +125,10 @@ export async function runHub(settings: Settings, options: RunOptions): Promise<R
       await core?.reload();
       await metricsPort?.reload();
     },
+    /** Runs all steps even if one fails: what is left would keep the process alive. */
     async stop(graceMs) {
-      const graceOver = performance.now() + graceMs;
-      // A step that fails does not stop the others, which would keep the process alive.
-      await using steps = new AsyncDisposableStack();
-      steps.defer(() => processMeter.stop());
-      steps.defer(async () => redisConnection?.close());
-      steps.defer(async () => metricsPort?.close(0));
-      steps.defer(async () => core?.stop(Math.max(0, graceOver - performance.now())));
-      steps.defer(async () => core?.dataDir.withdraw());
-      // First, because its last requests need the core.
-      steps.defer(async () => gateway?.stop(graceMs));
+      graceOver = performance.now() + graceMs;
+      await started.disposeAsync();
     },
   };
 }

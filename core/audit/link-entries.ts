@@ -78,6 +78,5 @@ export async function computeLinks(
  * lock.
  */
 export function createLinker(options: ChainOptions): () => Promise<void> {
-  const share = shareNextRun(() => linkEntries(options));
-  return () => share('chain');
+  return shareNextRun<void>(() => linkEntries(options));
 }

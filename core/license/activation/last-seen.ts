@@ -20,7 +20,7 @@ export function createLastSeen({ pool, onError }: LastSeenOptions) {
   let writtenAtMs = -Infinity;
 
   /** One write at a time, so that a slow database keeps one connection busy. */
-  const share = shareNextRun(async () => {
+  const write = shareNextRun<void>(async () => {
     if (queued.size === 0) return;
     writtenAtMs = performance.now();
     const batch = queued;
@@ -34,7 +34,6 @@ export function createLastSeen({ pool, onError }: LastSeenOptions) {
     }
   });
 
-  const write = (): Promise<void> => share('last seen');
   const writeSoon = (): void => {
     timer = undefined;
     void write();

@@ -32,9 +32,9 @@ const values = command.opts<{
   readonly latencyRounds: number;
   readonly connections: readonly number[];
 }>();
-const [directory = ''] = command.args;
-if (!existsSync(join(directory, 'node_modules')) || !existsSync(join(directory, 'cli/hubctl.js'))) {
-  command.error(`error: ${resolve(directory)} is no checkout with installed packages: run npm ci in it`);
+const [checkout = ''] = command.args;
+if (!existsSync(join(checkout, 'node_modules')) || !existsSync(join(checkout, 'cli/hubctl.js'))) {
+  command.error(`error: ${resolve(checkout)} is no checkout with installed packages: run npm ci in it`);
 }
 const { connections } = values;
 if (values.latencyRounds > 0 && !(connections.includes(1) && connections.includes(32))) {
@@ -46,7 +46,7 @@ const plan: Plan = {
   connections,
   latencyRounds: values.latencyRounds,
 };
-await interruptible((start) => compareCheckouts(resolve(directory), start));
+await interruptible((start) => compareCheckouts(resolve(checkout), start));
 
 async function compareCheckouts(directoryOfOther: string, start: Start): Promise<void> {
   const { directory, redisUrl, begin } = await startEnvironment(start);

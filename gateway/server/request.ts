@@ -87,13 +87,17 @@ export function createRequestListener(
     checkMethod(route, req.method);
     const client = clientKey(exchange.ip);
     if (route.limited) await checkRate(exchange, route.rate ?? 'license', client);
+    // Reads the form of a page before the request takes a place in progress. The handler handles its error.
+    const readsFormFirst = route.limited && route.method === 'any' && req.method === 'POST';
+    const form = readsFormFirst ? readBody(exchange, readFormBody) : undefined;
+    await form?.catch(() => undefined);
     return await handle(route, {
       method: req.method ?? '',
       param: params[0] ?? '',
       params,
       query: target.query,
       body: route.method === 'POST' ? await readBody(exchange, readJsonBody) : NO_BODY,
-      readForm: () => readBody(exchange, readFormBody),
+      readForm: () => form ?? readBody(exchange, readFormBody),
       readRawJson: () => readBody(exchange, readRawJsonBody),
       headers: req.headers,
       client,

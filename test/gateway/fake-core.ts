@@ -30,6 +30,7 @@ export type TestGateway = {
 export type FakeCore = Partial<ServiceImpl<typeof LicenseService>> & {
   check?: ServiceImpl<typeof Health>['check'];
   receiveCallback?: ServiceImpl<typeof CallbackService>['receiveCallback'];
+  getReturnAddress?: ServiceImpl<typeof CallbackService>['getReturnAddress'];
 };
 
 /** Starts a gateway; without `core`, every RPC of licenses and callbacks succeeds. */
@@ -38,11 +39,11 @@ export async function startGateway(
   core: FakeCore = {},
 ): Promise<TestGateway> {
   const logs: LogLine[] = [];
-  const { check, receiveCallback = () => RECEIVED, ...overrides } = core;
+  const { check, receiveCallback = () => RECEIVED, getReturnAddress, ...overrides } = core;
   const transport = createRouterTransport(
     ({ service }) => {
       service(LicenseService, { ...answers, ...overrides });
-      service(CallbackService, { receiveCallback });
+      service(CallbackService, { receiveCallback, ...(getReturnAddress && { getReturnAddress }) });
       service(Health, { check: check ?? (() => ({ status: HealthCheckResponse_ServingStatus.SERVING })) });
     },
     { router: { interceptors: [createValidationInterceptor()] } },

@@ -5,6 +5,7 @@ import { until } from '../../support/until.ts';
 import { type FakeCore, objectIn, refusal, startGateway, type TestGateway } from '../fake-core.ts';
 
 const ACTIVATE = { licenseKey: 'k', machineFingerprint: 'f' };
+const FORM = 'application/x-www-form-urlencoded';
 
 describe('an overloaded gateway', () => {
   let gateway: TestGateway;
@@ -46,18 +47,21 @@ describe('an overloaded gateway', () => {
   });
 
   it('reserves no place for a client that sends slowly', async () => {
-    await start({});
-    const slow = Array.from({ length: 5 }, () => {
-      const body = new ReadableStream({ start: (stream) => stream.enqueue(Buffer.from('{')) });
-      const leave = new AbortController();
-      const headers = { 'content-type': 'application/json' };
-      const init = { method: 'POST', headers, body, duplex: 'half', signal: leave.signal } as const;
-      return { leave, answer: gateway.get('/v1/activate', init).catch(() => undefined) };
-    });
-    await until(async () => (await gateway.connections()) >= 5, 'all are connected');
-    expect((await gateway.get('/v1/status/x')).status).to.equal(200);
-    for (const { leave } of slow) leave.abort();
-    await Promise.all(slow.map(({ answer }) => answer));
+    await start({ getReturnAddress: () => ({ gateway: 'gateway_two' }) });
+    const bodies = { '/v1/activate': 'application/json', '/buy/app/offer': FORM, '/v1/return/chs_1': FORM };
+    for (const [path, type] of Object.entries(bodies)) {
+      const slow = Array.from({ length: 5 }, () => {
+        const body = new ReadableStream({ start: (stream) => stream.enqueue(Buffer.from('{')) });
+        const leave = new AbortController();
+        const headers = { 'content-type': type };
+        const init = { method: 'POST', headers, body, duplex: 'half', signal: leave.signal } as const;
+        return { leave, answer: gateway.get(path, init).catch(() => undefined) };
+      });
+      await until(async () => (await gateway.connections()) >= 5, 'all are connected');
+      expect((await gateway.get('/v1/status/x')).status, path).to.equal(200);
+      for (const { leave } of slow) leave.abort();
+      await Promise.all(slow.map(({ answer }) => answer));
+    }
   });
 
   it('reports an overloaded core, also for a callback', async () => {

@@ -1,5 +1,6 @@
 // Authorizes calls: the RPC must allow the caller's role, and the request must stay within the caller's
 // scope.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type DescMethod, getOption, hasOption } from '@bufbuild/protobuf';
 import {
   Code,
@@ -68,11 +69,46 @@ export function createAuthorizeInterceptor(authenticate: Authenticate, checkScop
     const message = checkEach(request.message, (each) => checkScope(caller, method, each));
     const response = await next({ ...request, message });
     if (!response.stream) return response;
-    // The token may be revoked during a stream: authenticate again before each message.
+    // The token may be revoked during a stream.
     const recheck = async (): Promise<unknown> => authenticate(request.header, contextValues);
-    return { ...response, message: checkEach(response.message, recheck) };
+    return { ...response, message: checkWhileOpen(response.message, recheck) };
   };
 }
+
+const RECHECK_MS = 5_000;
+
+/** Checks before each message, and every five seconds while there is none. Ends with the error of the check. */
+async function* checkWhileOpen<T>(messages: AsyncIterable<T>, check: () => Promise<unknown>) {
+  const iterator = messages[Symbol.asyncIterator]();
+  let isOpen = true;
+  try {
+    while (isOpen) {
+      const next = iterator.next();
+      next.catch(() => {}); // the check may end the stream first
+      const arrived = await checkUntilSettled(next, check);
+      isOpen = arrived.done !== true;
+      if (arrived.done !== true) {
+        await check();
+        yield arrived.value;
+      }
+    }
+  } finally {
+    // Not awaited: it waits for a pending `next`.
+    if (isOpen) iterator.return?.().catch(() => {});
+  }
+}
+
+async function checkUntilSettled<T>(promise: Promise<T>, check: () => Promise<unknown>): Promise<T> {
+  for (;;) {
+    const stop = new AbortController();
+    const pause = sleep(RECHECK_MS, PAUSED, { signal: stop.signal }).catch(() => PAUSED);
+    const first = await Promise.race([promise, pause]).finally(() => stop.abort());
+    if (first !== PAUSED) return first as T;
+    await check();
+  }
+}
+
+const PAUSED = Symbol('paused');
 
 async function* checkEach<T>(messages: AsyncIterable<T>, check: (message: T) => Promise<unknown>) {
   for await (const message of messages) {

@@ -173,6 +173,9 @@ function createTlsLayer(
 
 const HTTP1_LIMITS: http.ServerOptions = {
   maxHeaderSize: 16 * 1024,
+  // HTTP/1.1 has no pings: without probes, a silent stream of a client that vanished would stay open.
+  keepAlive: true,
+  keepAliveInitialDelay: 30_000,
   headersTimeout: 10_000,
   // For the whole request: the largest message may arrive at 35 kB/s.
   requestTimeout: 30_000,

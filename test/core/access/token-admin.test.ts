@@ -199,7 +199,7 @@ describe('service tokens', () => {
 });
 
 describe('a revoked token', () => {
-  it('ends the streams that it opened', async () => {
+  it('ends the streams that it opened, at the next message or without one', async () => {
     const payments = await startPayments();
     try {
       const { hub } = payments;
@@ -207,12 +207,19 @@ describe('a revoked token', () => {
       const { token, serviceToken } = await tokens.createToken({ role: Role.VIEWER });
       const session = await createSession(payments, 'gateway_one');
       const watcher = createClient(PaymentService, transportTo(hub.rpcUrl, token));
-      const stream = watcher.watchChargeSession({ sessionId: session.sessionId })[Symbol.asyncIterator]();
-      expect((await stream.next()).value?.session?.sessionId).to.equal(session.sessionId);
+      const watch = async (id: string) => {
+        const stream = watcher.watchChargeSession({ sessionId: id })[Symbol.asyncIterator]();
+        expect((await stream.next()).value?.session?.sessionId).to.equal(id);
+        return stream;
+      };
+      const stream = await watch(session.sessionId);
+      const silent = await watch((await createSession(payments, 'gateway_one')).sessionId);
       await tokens.revokeToken({ tokenId: serviceToken?.tokenId ?? '' });
       const next = stream.next();
+      const nothing = silent.next();
       payments.simulator.pay(session.providerPaymentId);
       expect(await failureOf(next)).to.have.property('code', Code.Unauthenticated);
+      expect(await failureOf(nothing)).to.have.property('code', Code.Unauthenticated);
     } finally {
       await payments.stop();
     }

@@ -1,5 +1,6 @@
 // One port for both protocols: how it distinguishes them.
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { createListener, listen } from '../../../../core/rpc/server/listener.ts';
 import { until } from '../../../support/until.ts';
@@ -67,6 +68,20 @@ describe('listener', function () {
     const socket = await server.openSocket({ allowHalfOpen: true });
     socket.end(PREFACE.subarray(0, 10));
     await once(socket, 'end');
+  });
+
+  it('probes silent connections, so that those of vanished clients end', async function () {
+    if (process.platform !== 'linux') this.skip();
+    const { localPort } = await server.openSocket();
+    const hex = Number(localPort).toString(16).toUpperCase().padStart(4, '0');
+    const timers = async (): Promise<(string | undefined)[]> =>
+      (await readFile('/proc/net/tcp', 'utf8'))
+        .split('\n')
+        .map((line) => line.trim().split(/\s+/))
+        .filter(([, , remote]) => remote?.endsWith(`:${hex}`))
+        .map(([, , , , , timer]) => timer?.slice(0, 2));
+    // proc(5): 02 is the timer of keepalive probes.
+    await until(async () => (await timers()).includes('02'), 'the server probes the connection');
   });
 
   it('closes the connection of an HTTP/2 client that has ended', async () => {

@@ -60,10 +60,13 @@ async function read(
   const id = parseId('lic', licenseId);
   const { rows } = await db.query<LockedRow>({
     name: locks ? 'lock_license' : 'read_license',
-    // license_pkey, app_pkey, limit_profile_pkey
+    // license_pkey, app_pkey, limit_profile_pkey. The profile is not joined: after waiting for the lock,
+    // PostgreSQL joins the new license with the profile of the old one.
     text: `select l.app_id as "appId", a.slug, a.default_seat_limit as "defaultSeatLimit",
                   l.customer_id as "customerId", l.seat_limit as "seatLimit",
-                  p.id as "limitProfileId", p.name as "limitProfileName", l.limits, l.features,
+                  l.limit_profile_id as "limitProfileId",
+                  (select name from limit_profile where id = l.limit_profile_id) as "limitProfileName",
+                  l.limits, l.features,
                   ${epochMs('l.expires_at')} as "expiresAtMs",
                   l.valid_for is not null as "beginsLater", l.grace_days as "graceDays",
                   l.lease_days as "leaseDays", l.metadata, l.signed_metadata as "signedMetadata",
@@ -72,7 +75,7 @@ async function read(
                   coalesce(l.revoke_reason, '') as "revokeReason",
                   ${epochMs('l.suspended_at')} as "suspendedAtMs",
                   coalesce(l.suspend_reason, '') as "suspendReason"
-           from license l join app a on a.id = l.app_id left join limit_profile p on p.id = l.limit_profile_id
+           from license l join app a on a.id = l.app_id
            where l.id = $1 ${locks ? 'for no key update of l' : ''}`,
     values: [id ?? null],
   });

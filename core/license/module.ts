@@ -52,7 +52,7 @@ export function createLicenseModule(options: ModuleDependencies) {
     eventReaders: createLicenseReaders(db, clock),
     keySecrets,
     /** The key of the license with this UUID; undefined if the hub cannot derive it. */
-    licenseKeyOf: createLicenseKeys({ db, keySecrets, clock }).find,
+    licenseKeyOf: createLicenseKeys({ db, keySecrets, clock }).findIssued,
     async close(): Promise<void> {
       await expiry.stop();
       await lastSeen.close();

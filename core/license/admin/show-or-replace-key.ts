@@ -12,6 +12,7 @@ import { type License, LicenseSchema } from '../entities.ts';
 import { deriveLicenseKey, keyColumns } from '../keys/license-key.ts';
 import type { KeySecrets } from '../keys/open-key-secrets.ts';
 import { findLicense } from './find-licenses.ts';
+import { FIRST_GENERATION } from './insert-licenses.ts';
 import type { Issued, Repeatable } from './issue-licenses.ts';
 
 export type LicenseKeysOptions = Pick<ModuleDependencies, 'db' | 'clock'> & {
@@ -71,10 +72,13 @@ export function createLicenseKeys({ db, keySecrets, clock }: LicenseKeysOptions)
   };
 
   return {
-    /** The current key of the license with this UUID; undefined if the hub cannot derive it. */
-    async find(id: string): Promise<string | undefined> {
+    /**
+     * The key that the license with this UUID was issued with. Undefined if the hub cannot derive it, and after it
+     * was replaced: the new key may belong to another owner.
+     */
+    async findIssued(id: string): Promise<string | undefined> {
       const license = await db.em().findOne(LicenseSchema, { id });
-      return license === null ? undefined : deriveIfAny(license);
+      return license?.keyGeneration === FIRST_GENERATION ? deriveIfAny(license) : undefined;
     },
 
     /** The current key of a license. @throws HubError `license_unknown`, `key_not_derivable` */

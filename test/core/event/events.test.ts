@@ -84,6 +84,19 @@ describe('events', () => {
     expect(receiver.received[0]?.event.data).to.include({ licenseKey });
   });
 
+  it('do not contain the key of a later owner', async () => {
+    const app = await createApp(hub.admin);
+    const { endpointId } = await addEndpoint({ apps: [app], includeKeys: true });
+    const { licenseId, licenseKey } = await issueLicense(hub.admin, { app });
+    await untilReceived(1);
+    await hub.admin.rekeyLicense({ licenseId });
+    const [issued] = await eventsOf(events, licenseId, 2);
+    await events.replayEvent({ eventId: issued?.eventId ?? '', endpointId });
+    await untilReceived(3);
+    const bodies = receiver.received.filter(({ event }) => event.type === 'license.issued');
+    expect(bodies.map(({ event }) => event.data?.licenseKey)).to.deep.equal([licenseKey, undefined]);
+  });
+
   it('do not store an answer that may repeat the license key', async () => {
     const app = await createApp(hub.admin);
     receiver.answer = ({ body }, response) => void response.writeHead(200).end(body);

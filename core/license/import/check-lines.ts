@@ -7,6 +7,7 @@ import {
 } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { createFindBrokenRules } from '../../rpc/interceptors/validation.ts';
 import { readTimestamp } from '../../timestamp.ts';
+import { endsTooLate, MUST_END } from '../admin/change/check-expiry.ts';
 import type { NewTerms } from '../admin/issue-terms.ts';
 import type { App } from '../entities.ts';
 import { hasSymbols, storedForm } from '../keys/hash-typed-key.ts';
@@ -63,6 +64,9 @@ export function createCheckLine(options: CheckLinesOptions) {
     if (limitProfileId === undefined) refuse('limitProfile', `the app ${app.slug} has no such limit profile`);
     const expiresAt = readDate(license.expiresAt);
     if (expiresAt === 'invalid') refuse('expiresAt', 'must be a time of the years 1 to 9999');
+    const graceDays = license.graceDays ?? app.defaultGraceDays;
+    if (expiresAt instanceof Date && endsTooLate(expiresAt, graceDays))
+      refuse('expiresAt', `and the grace of ${graceDays} days ${MUST_END}`);
     const createdAt = readDate(license.createdAt);
     if (createdAt === 'invalid') refuse('createdAt', 'must be a time of the years 1 to 9999');
     else if (createdAt !== null && createdAt > now) refuse('createdAt', 'must not be in the future');
@@ -88,7 +92,7 @@ export function createCheckLine(options: CheckLinesOptions) {
       limitProfileId: limitProfileId ?? null,
       // 0 means none, as in IssueLicenses.
       leaseDays: (license.leaseDays ?? app.defaultLeaseDays) || null,
-      graceDays: license.graceDays ?? app.defaultGraceDays,
+      graceDays,
       expiresAt,
       features: license.features.toSorted(),
       metadata: { ...license.metadata },

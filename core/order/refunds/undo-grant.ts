@@ -1,8 +1,8 @@
 // Computes the terms of a license after a refund takes back the time or the seats of an order, and after a
 // later payment restores them. Pure: reads and writes nothing.
+import { endsTooLate } from '../../license/admin/change/check-expiry.ts';
 import type { ChangeableTerms, LockedLicense } from '../../license/admin/change/locked-license.ts';
 import { MAX_SEATS, UNLIMITED } from '../../license/terms.ts';
-import { LAST_MS } from '../../timestamp.ts';
 
 /** What an order added to a license. */
 export type OrderGrant = {
@@ -83,7 +83,8 @@ export function restoreTerms(
   const seatLimit = terms.seatLimit === UNLIMITED ? UNLIMITED : terms.seatLimit + seatsTaken;
   if (seatLimit > MAX_SEATS) return { blocked: `a license has at most ${MAX_SEATS} seats` };
   if (terms.expiresAt === null || timeTakenMs === 0) return { terms: { ...terms, seatLimit } };
-  const end = Math.max(terms.expiresAt.getTime(), now.getTime()) + timeTakenMs;
-  if (end > LAST_MS) return { blocked: 'the license would expire after the year 9999' };
-  return { terms: { ...terms, seatLimit, expiresAt: new Date(end) } };
+  const expiresAt = new Date(Math.max(terms.expiresAt.getTime(), now.getTime()) + timeTakenMs);
+  if (endsTooLate(expiresAt, terms.graceDays))
+    return { blocked: 'the license and its grace would end after the year 9999' };
+  return { terms: { ...terms, seatLimit, expiresAt } };
 }

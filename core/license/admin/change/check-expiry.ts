@@ -18,9 +18,14 @@ export function checkExpiry(expiresAt: Date, { graceDays, now }: ExpiryBounds, f
     const message = 'the expiry must be in the future; to end a license now, suspend or revoke it';
     throw new HubError('expiry_invalid', message, { field });
   }
-  if (!(expiresAt.getTime() + graceDays * DAY_MS <= LAST_MS)) {
-    throw new HubError('expiry_invalid', 'the expiry and the grace must end before the year 10000', {
-      field,
-    });
+  if (endsTooLate(expiresAt, graceDays)) {
+    throw new HubError('expiry_invalid', `the expiry and the grace ${MUST_END}`, { field });
   }
+}
+
+export const MUST_END = 'must end before the year 10000';
+
+/** Whether a grace ends after the last time that a timestamp can have. */
+export function endsTooLate(expiresAt: Date, graceDays: number): boolean {
+  return !(expiresAt.getTime() + graceDays * DAY_MS <= LAST_MS);
 }

@@ -210,6 +210,12 @@ describe('import of licenses', () => {
         createdAt: { seconds: 32_000_000_000n, nanos: 0 },
         expiresAt: { seconds: 999_999_999_999n, nanos: 0 },
       },
+      {
+        line: 10,
+        licenseKey: 'ENDLESS-GRACE-0000-0000',
+        expiresAt: { seconds: 253_402_300_799n, nanos: 0 },
+        graceDays: 1,
+      },
     ]);
     expect(result).to.include({ imported: 0, customersCreated: 0 });
     const found = result.errors.map(({ line, field }) => `${line} ${field}`);
@@ -230,6 +236,7 @@ describe('import of licenses', () => {
       '9 limitProfile',
       '9 expiresAt',
       '9 createdAt',
+      '10 expiresAt',
     ]);
     expect(result.errors[1]?.message).to.equal(
       'is the same as in line 2: each license needs a key of its own',

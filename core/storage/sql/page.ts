@@ -107,7 +107,7 @@ async function readFrom<T, P>(
 }
 
 function parseSpanPosition(prefix: IdPrefix, position: string): SpanPosition | undefined {
-  const [, ms = '', text = ''] = /^(\d{1,15})\.(\w+)$/.exec(position) ?? [];
+  const [, ms = '', text = ''] = /^(-?\d{1,15})\.(\w+)$/.exec(position) ?? [];
   const id = parseId(prefix, text);
   return id && { at: new Date(Number(ms)), id };
 }

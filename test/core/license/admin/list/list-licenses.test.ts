@@ -128,6 +128,17 @@ describe('ListLicenses', () => {
     expect(await listed({ app, expiresAfter: inDays(11), expiresBefore: inDays(301) })).to.deep.equal([late]);
   });
 
+  it('continues lists before 1970, which imported licenses reach', async () => {
+    const app = await createApp(hub.admin);
+    const ids = [await issue({ app }), await issue({ app }), await issue({ app })];
+    await query(
+      hub.databaseUrl,
+      `update license set expires_at = '1960-01-01' from app where app.id = app_id and slug = $1`,
+      [app],
+    );
+    expect(await listed({ app, state: LicenseState.EXPIRED })).to.deep.equal(ids.toReversed());
+  });
+
   it('filters by activity, the latest first: an activation and a soft check count once a day', async () => {
     const app = await createApp(hub.admin);
     const [one, two] = [await issueLicense(hub.admin, { app }), await issueLicense(hub.admin, { app })];

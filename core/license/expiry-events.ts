@@ -1,8 +1,8 @@
 // Records an event 14 days before a license expires, and one when its grace has ended. Each once per expiry.
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import type { EventType } from '../../lib/presentation/event-types.ts';
 import { type Clock, DAY_MS } from '../clock.ts';
-import { recordEvents } from '../event/outbox.ts';
+import { recordEvent } from '../event/outbox.ts';
 import { epochMs } from '../storage/sql/epoch.ts';
 import { inTransaction } from '../storage/sql/transaction.ts';
 
@@ -29,6 +29,8 @@ const EXPIRIES: readonly Expiry[] = [
   },
 ];
 const BATCH = 1_000;
+/** Licenses in a row of the outbox, so that the hub numbers their events in several transactions. */
+const ROW_SIZE = 500;
 /** How often the hub looks for due events. */
 export const EXPIRY_EVERY_MS = 30_000;
 
@@ -59,24 +61,55 @@ function recordBatch(pool: Pool, { type, name, time, daysBefore }: Expiry, now: 
     );
     const recordedUntil = new Date(marks[0]?.announcedMs ?? until);
     if (recordedUntil >= until) return 0;
-    const { rows } = await client.query<{ id: string; appId: string; timeMs: number }>({
+    const { rows } = await client.query<{ recorded: number; lastMs: number | null }>({
       name,
       text: `with first as (
                select ${time} as time from license
                where ${time} > $1 and ${time} <= $2 and revoked_at is null order by ${time} limit ${BATCH}
+             ), due as (
+               -- Includes all licenses with the last time, because the next batch begins after that time.
+               select id, app_id, ${time} as time, row_number() over () as number from license
+               where ${time} > $1 and ${time} <= (select max(time) from first) and revoked_at is null
+             ), recorded as (
+               insert into event_outbox (type, object_ids, app_ids, slot_ids, at)
+               select $3, array_agg(id), array_agg(app_id), array_agg(null::uuid), $4
+               from due group by number / ${ROW_SIZE}
              )
-             -- Includes all licenses with the last time, because the next batch begins after that time.
-             select id, app_id as "appId", ${epochMs(time)} as "timeMs" from license
-             where ${time} > $1 and ${time} <= (select max(time) from first) and revoked_at is null
-             order by ${time}`,
-      values: [recordedUntil, until],
+             select count(*)::int as recorded, ${epochMs('max(time)')} as "lastMs" from due`,
+      values: [recordedUntil, until, type, now],
     });
-    const events = rows.map(({ id, appId }) => ({ type, objectId: id, appId }));
-    await client.query(recordEvents(now, events));
+    const { recorded = 0, lastMs = null } = rows[0] ?? {};
     await client.query('update license_expiry_mark set announced_until = $2 where type = $1', [
       type,
-      rows.length < BATCH ? until : new Date(rows.at(-1)?.timeMs ?? until),
+      recorded < BATCH || lastMs === null ? until : new Date(lastMs),
     ]);
-    return Math.min(rows.length, BATCH);
+    return Math.min(recorded, BATCH);
   });
+}
+
+export type PassedEnd = {
+  /** UUIDs. */
+  readonly licenseId: string;
+  readonly appId: string;
+  /** The end of the grace. */
+  readonly endsAt: Date;
+};
+
+/**
+ * Records that a license has expired, if `createExpiryEvents` has passed its end already. It does not look at
+ * earlier times again, so it does not find a license that a change makes expire. The lock on the mark lets
+ * either of them record the event, and not both.
+ */
+export async function recordPassedEnd(
+  client: PoolClient,
+  { licenseId, appId, endsAt }: PassedEnd,
+  now: Date,
+): Promise<void> {
+  const { rowCount } = await client.query({
+    name: 'passed_expiry_mark',
+    text: `select from license_expiry_mark
+           where type = 'license.expired' and announced_until >= $1 for share`,
+    values: [endsAt],
+  });
+  if (rowCount === 1) await recordEvent(client, now, { type: 'license.expired', objectId: licenseId, appId });
 }

@@ -19,6 +19,11 @@ export function graceEndsAtMs(license: Pick<LicenseFacts, 'expiresAtMs' | 'grace
   return expiresAtMs === null || graceDays === 0 ? null : expiresAtMs + graceDays * DAY_MS;
 }
 
+/** When a license expires, after its grace, in milliseconds since the epoch; null without an expiry. */
+export function endsAtMs(license: Pick<LicenseFacts, 'expiresAtMs' | 'graceDays'>): number | null {
+  return graceEndsAtMs(license) ?? license.expiresAtMs;
+}
+
 /**
  * Revoked comes before suspended, and suspended before expired. A license expires at its expiry, not after.
  */

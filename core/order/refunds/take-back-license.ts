@@ -1,7 +1,6 @@
 // Takes back one license, or what an order gave it, under its lock.
 import type { PoolClient } from 'pg';
 import type { Actor } from '../../access/caller.ts';
-import { recordEvent } from '../../event/outbox.ts';
 import { formatId } from '../../ids.ts';
 import { writeChange } from '../../license/admin/change/change-terms.ts';
 import {
@@ -10,8 +9,7 @@ import {
   suspended,
   writeStateChange,
 } from '../../license/admin/change/decide-state-change.ts';
-import type { ChangeableTerms, LockedLicense } from '../../license/admin/change/locked-license.ts';
-import { licenseState } from '../../license/state.ts';
+import type { LockedLicense } from '../../license/admin/change/locked-license.ts';
 import type { RefundPolicyName } from '../entities.ts';
 import { readOtherGrants, type TakenLicense } from './refunded-orders.ts';
 import { type OrderGrant, undoGrant } from './undo-grant.ts';
@@ -73,18 +71,8 @@ async function undo(
   if ('kept' in result) return keep(license, `${result.kept}, so nothing was taken back`);
   const { terms, ...taken } = result;
   await writeChange(client, { license, after: terms, action: 'license.update', actor, now: at });
-  // The task that records expired licenses does not find one that a change made expire.
-  if (stateOf(license, license.terms, at) !== 'expired' && stateOf(license, terms, at) === 'expired') {
-    await recordEvent(client, at, { type: 'license.expired', objectId: license.id, appId: license.app.id });
-  }
   const over = terms.seatLimit === -1 ? 0 : license.seatsUsed - terms.seatLimit;
   const note = `license ${formatId('lic', license.id)} has ${over} more active machines than seats`;
   const isOver = taken.seatsTaken > 0 && over > 0;
   return { licenseId: license.id, takenBack: 'undone', ...taken, ...(isOver && { note }) };
-}
-
-/** The state by the expiry alone. */
-function stateOf({ state }: LockedLicense, { expiresAt, graceDays }: ChangeableTerms, at: Date) {
-  const expiresAtMs = expiresAt?.getTime() ?? null;
-  return licenseState({ revoked: state.revoked !== null, suspended: false, expiresAtMs, graceDays }, at);
 }

@@ -3,8 +3,9 @@ import pg from 'pg';
 import { parseId } from '../../../core/ids.ts';
 import { createExpiryEvents } from '../../../core/license/expiry-events.ts';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
-import { createApp } from '../../support/hub/license.ts';
+import { createApp, issueLicense } from '../../support/hub/license.ts';
 import { query } from '../../support/postgres/databases.ts';
+import { until } from '../../support/until.ts';
 import { eventClient, eventsOf } from '../event/event-scene.ts';
 
 const DAY_MS = 86_400_000;
@@ -42,9 +43,10 @@ describe('events of expiries', () => {
   };
 
   it('announce nothing that was before the first pass', async () => {
-    await query(hub.databaseUrl, 'delete from license_expiry_mark'); // of the hub's own first pass
     const past = await issue(-3);
     const soon = await issue(10);
+    // Of the hub's own first pass. Another one of its passes would create the mark again.
+    await query(hub.databaseUrl, 'delete from license_expiry_mark');
     await passTwice();
     expect(await typesOf(past, 1)).to.deep.equal([]);
     expect(await typesOf(soon, 1)).to.deep.equal([]);
@@ -105,5 +107,90 @@ describe('events of expiries', () => {
       [new Date(Number(expiresAt.seconds) * 1_000), new Date(now + 20 * DAY_MS)],
     );
     expect(row?.licenses).to.equal(2_001);
+  });
+
+  it('are recorded in rows of a bounded size', async () => {
+    // Until the end of the transaction, no hub numbers the events and so removes the rows.
+    const client = new pg.Client({ connectionString: hub.databaseUrl });
+    await client.connect();
+    try {
+      const expiresAt = at(now + 20 * DAY_MS);
+      for (let issued = 0; issued < 2; issued++)
+        await hub.admin.issueLicenses({ app, seatLimit: 1, expiresAt, count: 1_000 });
+      await client.query(`begin; select from hub_lock where name = 'event_counter' for update`);
+      now += 7 * DAY_MS;
+      await pass();
+      const { rows } = await client.query<{ licenses: number; most: number }>(
+        `select sum(cardinality(object_ids))::int as licenses, max(cardinality(object_ids)) as most
+         from event_outbox where type = 'license.expiring'`,
+      );
+      expect(rows[0]?.licenses).to.be.at.least(2_000);
+      expect(rows[0]?.most).to.be.at.most(500);
+    } finally {
+      await client.end();
+    }
+  });
+});
+
+describe('the event of an expired license', () => {
+  let now = Date.now();
+  let hub: TestHub;
+  let pool: pg.Pool;
+  before(async () => {
+    hub = await startHub({ clock: () => new Date(now) });
+    pool = new pg.Pool({ connectionString: hub.databaseUrl, max: 2 });
+    await pass();
+  });
+  after(async () => {
+    await pool.end();
+    await hub.stop();
+  });
+
+  const pass = (): Promise<void> => createExpiryEvents({ pool, clock: () => new Date(now) })();
+  const afterDays = (days: number): void => {
+    now += days * DAY_MS;
+  };
+  const issue = async (graceDays: number): Promise<string> => {
+    const expiresAt = { seconds: BigInt(Math.floor(now / 1_000)) + 86_400n, nanos: 0 };
+    const { licenseId } = await issueLicense(hub.admin, { expiresAt, graceDays });
+    return licenseId;
+  };
+  const endGrace = (licenseId: string) =>
+    hub.admin.updateLicense({ licenseId, updateMask: { paths: ['grace_days'] }, graceDays: 0 });
+  const typesOf = async (licenseId: string): Promise<string[]> => {
+    await pass();
+    await hub.admin.suspendLicense({ licenseId, reason: 'last' });
+    let types: string[] = [];
+    await until(async () => {
+      types = (await eventsOf(eventClient(hub), licenseId, 0)).map(({ type }) => type);
+      return types.at(-1) === 'license.suspended';
+    }, 'the events are numbered');
+    return types.slice(1, -1);
+  };
+
+  it('is recorded if a change ends the grace, before or after the task has passed the new end', async () => {
+    const early = await issue(10);
+    afterDays(5);
+    await pass();
+    await endGrace(early);
+    expect(await typesOf(early)).to.deep.equal(['license.updated', 'license.expired']);
+    const late = await issue(10);
+    await pass();
+    afterDays(5);
+    await endGrace(late);
+    expect(await typesOf(late)).to.deep.equal(['license.updated', 'license.expired']);
+  });
+
+  it('is recorded if a license is reinstated after its end', async () => {
+    const licenseId = await issue(0);
+    await hub.admin.revokeLicense({ licenseId, reason: 'test' });
+    afterDays(5);
+    await pass();
+    await hub.admin.reinstateLicense({ licenseId });
+    expect(await typesOf(licenseId)).to.deep.equal([
+      'license.revoked',
+      'license.reinstated',
+      'license.expired',
+    ]);
   });
 });

@@ -14,6 +14,7 @@ import { inTransaction } from '../../../storage/sql/transaction.ts';
 import type { License } from '../../entities.ts';
 import { findLicense } from '../find-licenses.ts';
 import { type ChangeableTerms, type LockedLicense, lockLicense, writeTerms } from './locked-license.ts';
+import { recordIfExpired } from './record-if-expired.ts';
 
 export type ChangeOptions = { readonly db: Database; readonly clock: Clock };
 
@@ -95,6 +96,7 @@ export async function writeChange(
   if (changed === undefined) return false;
   await writeTerms(client, license.id, after);
   await recordEvent(client, now, { type: EVENTS[action], objectId: license.id, appId: license.app.id });
+  await recordIfExpired(client, { before: license, after: { ...license, terms: after } }, now);
   await recordChangeNow(client, actor, now, {
     action,
     subject: formatId('lic', license.id),

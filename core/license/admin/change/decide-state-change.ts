@@ -8,6 +8,7 @@ import { HubError } from '../../../errors.ts';
 import { recordEvent } from '../../../event/outbox.ts';
 import { formatId } from '../../../ids.ts';
 import { type LicenseState, type LockedLicense, writeState } from './locked-license.ts';
+import { recordIfExpired } from './record-if-expired.ts';
 
 export type StateChange = Pick<Change, 'action' | 'before' | 'after'> & {
   readonly state: LicenseState;
@@ -81,6 +82,7 @@ export async function writeStateChange(
   const { state, event, ...facts } = change;
   await writeState(client, license.id, state);
   await recordEvent(client, now, { type: event, objectId: license.id, appId: license.app.id });
+  await recordIfExpired(client, { before: license, after: { ...license, state } }, now);
   await recordChangeNow(client, actor, now, { ...facts, subject: formatId('lic', license.id) });
   return true;
 }

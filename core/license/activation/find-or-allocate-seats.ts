@@ -8,7 +8,7 @@ import type { Counter } from 'prom-client';
 import type { Clock } from '../../clock.ts';
 import { newUuid } from '../../ids.ts';
 import { epochMs } from '../../storage/sql/epoch.ts';
-import { inTransaction, mayBeCausedByOneItem } from '../../storage/sql/transaction.ts';
+import { inTransaction, isLockFailure, mayBeCausedByOneItem } from '../../storage/sql/transaction.ts';
 import type { LicenseTerms } from '../terms.ts';
 
 export type SeatRequest = {
@@ -59,11 +59,15 @@ export type SeatOptions = {
 };
 
 const LOCK_TIMEOUT_MS = 1_000;
+/** Batches that are tried at a time after one failed: each may wait for a lock, and holds a connection. */
+const RETRIED_AT_A_TIME = 2;
+/** After this time, the rest of a failed batch is not tried again: its callers wait. */
+const RETRY_MS = 5_000;
 
 /**
  * Returns one result per request, in order. A machine without a seat gets none if the license is revoked,
- * suspended, expired or full, or if the license or its seats change at the same time. If a batch fails, each
- * request is tried in a batch of its own.
+ * suspended, expired or full, or if the license or its seats change at the same time. If a batch fails, it is
+ * tried again in parts: one for each license after a lock failure, else one for each request.
  */
 export async function findOrAllocateSeats(
   requests: readonly SeatRequest[],
@@ -73,12 +77,30 @@ export async function findOrAllocateSeats(
   try {
     return await runBatch(requests, onLocked, options);
   } catch (error) {
-    if (requests.length === 1 || !mayBeCausedByOneItem(error)) throw error;
-    const alone = requests.map((request) => runBatch([request], onLocked, options));
-    return (await Promise.allSettled(alone)).map((result) =>
-      result.status === 'fulfilled' ? (result.value[0] as Found) : result.reason,
-    );
+    if (!mayBeCausedByOneItem(error)) throw error;
+    const parts = isLockFailure(error) ? byLicense(requests) : requests.map((request) => [request]);
+    if (parts.length === 1) throw error;
+    const results = new Map<SeatRequest, Found | Error>();
+    const startedAt = performance.now();
+    const tryParts = async (): Promise<void> => {
+      for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
+        if (performance.now() - startedAt > RETRY_MS) return;
+        const found = await findOrAllocateSeats(part, onLocked, options).catch(toError);
+        for (const [index, request] of part.entries())
+          results.set(request, found instanceof Error ? found : (found[index] as Found | Error));
+      }
+    };
+    await Promise.allSettled(Array.from({ length: RETRIED_AT_A_TIME }, tryParts));
+    return requests.map((request) => results.get(request) ?? toError(error));
   }
+}
+
+function byLicense(requests: readonly SeatRequest[]): SeatRequest[][] {
+  return [...Map.groupBy(requests, ({ keyHash }) => keyHash.toString('latin1')).values()];
+}
+
+function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
 async function runBatch(

@@ -37,25 +37,31 @@ export function useLive<T>(key: string, everyMs: number, load: (signal: AbortSig
   const paused = useValue(isPaused);
 
   useEffect(() => {
-    const ending = new AbortController();
+    let isEnded = false;
+    let current = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let failures = 0;
     const schedulePoll = (): void => {
       clearTimeout(timer);
-      if (ending.signal.aborted || isPaused.get() || document.hidden) return;
+      if (isEnded || isPaused.get() || document.hidden) return;
       const pollUnlessPaused = (): void => void (isPaused.get() || poll.current());
       timer = setTimeout(pollUnlessPaused, Math.min(everyMs * 2 ** failures, SLOWEST_MS));
     };
     poll.current = async () => {
       clearTimeout(timer);
+      // The answer to an earlier poll may be older than that to this one.
+      current.abort();
+      if (isEnded) return;
+      current = new AbortController();
+      const { signal } = current;
       try {
-        const data = await latest.current(ending.signal);
-        if (ending.signal.aborted) return;
+        const data = await latest.current(signal);
+        if (signal.aborted) return;
         failures = 0;
         setState({ key, data });
         lastAnswer.set({ at: new Date(), fails: false });
       } catch (error) {
-        if (ending.signal.aborted) return;
+        if (signal.aborted) return;
         failures += 1;
         setState((before) => ({ ...(before.key === key ? before : { key }), error }));
         lastAnswer.set({ ...lastAnswer.get(), fails: true });
@@ -69,7 +75,8 @@ export function useLive<T>(key: string, everyMs: number, load: (signal: AbortSig
     document.addEventListener('visibilitychange', onVisibilityChange);
     void poll.current();
     return () => {
-      ending.abort();
+      isEnded = true;
+      current.abort();
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', onVisibilityChange);
     };

@@ -285,6 +285,35 @@ describe('licenses and customers in the console', () => {
       expect(renewed && timestampDate(renewed).getUTCFullYear()).to.equal(expiry.getUTCFullYear() + 1);
     });
 
+    it('shows a change, even if the answer to an earlier poll arrives later', async () => {
+      const license = await issue();
+      await open(`#/licenses/${license.licenseId}`);
+      await main().locator('.badge', { hasText: 'active' }).waitFor();
+      const [fetched, held, answered] = [0, 0, 0].map(() => Promise.withResolvers<void>());
+      let calls = 0;
+      await page.route('**/GetLicense', async (route) => {
+        const isFirst = ++calls === 1;
+        const response = await route.fetch();
+        if (isFirst) fetched?.resolve();
+        if (isFirst) await held?.promise;
+        // The console has given up the first poll.
+        await route.fulfill({ response }).catch(() => {});
+        if (isFirst) answered?.resolve();
+      });
+      await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+      await fetched?.promise;
+      await begin('Suspend');
+      await field('Reason (stored in the audit log)').fill('A test');
+      await submit('Suspend');
+      await said('is suspended');
+      const badge = main().locator('.badge', { hasText: 'suspended' });
+      await badge.waitFor();
+      held?.resolve();
+      await answered?.promise;
+      await page.evaluate(`new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)))`);
+      expect(await badge.count()).to.equal(1);
+    });
+
     it('suspends with a reason and resumes', async () => {
       const license = await issue();
       await open(`#/licenses/${license.licenseId}`);

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect } from 'chai';
+import { EXPIRY_EVERY_MS } from '../../../core/license/expiry-events.ts';
 import { EVENT_TYPES } from '../../../lib/presentation/event-types.ts';
 import { type Payments, startPayments } from '../../support/hub/payment.ts';
 import { startWebhookReceiver, type WebhookReceiver } from '../../support/network/webhook-receiver.ts';
@@ -33,7 +34,10 @@ describe('an event of type', () => {
     payments = await startPayments({ settings: RECEIVER_SETTINGS, clock: clock.now });
     const events = eventClient(payments.hub);
     const { endpointId } = await addEndpoint(events, receiver.url, { includeKeys: true });
-    const received = (type: string) => until(() => eventsOf(type).length > 0, `there is an event ${type}`);
+    // The hub looks for licenses that expire every 30 seconds.
+    const limitMs = 2 * EXPIRY_EVERY_MS;
+    const received = (type: string) =>
+      until(() => eventsOf(type).length > 0, `there is an event ${type}`, limitMs);
     await makeEveryEvent({ payments, events, endpointId, url: receiver.url, clock, received });
     for (const type of TYPES) await received(type);
   });

@@ -79,7 +79,8 @@ export function createPrune({ pool, clock, guards }: PruneOptions) {
           for (const guard of guards) await guard.save?.(client, floor);
           // A function that runs as the owner of the tables, which may be another role.
           await client.query('select months_drop($1::date)', [`${before}-01`]);
-          await recordChangeNow(client, actor, now, {
+          // Not `now`: the guards may have taken long, and an audit entry must not follow much later ones.
+          await recordChangeNow(client, actor, clock(), {
             action: 'retention.prune',
             subject: before,
             before: { partitions: partitions.map(({ name }) => name) },

@@ -7,6 +7,7 @@ import type { PoolClient } from 'pg';
 import type { ImportLicensesRequest } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
+import type { Clock } from '../../clock.ts';
 import { HubError } from '../../errors.ts';
 import { formatId } from '../../ids.ts';
 import type { ModuleDependencies } from '../../module-dependencies.ts';
@@ -76,7 +77,7 @@ export function createImportLicenses({ db, pepper, clock }: ImportOptions) {
     });
     const work = async (client: PoolClient): Promise<ImportResult> => {
       await takeImportLock(client);
-      const run = createRun({ client, app, caller, dryRun, checkLine, now });
+      const run = createRun({ client, app, caller, dryRun, checkLine, now, clock });
       for (let next = first; next.done !== true; next = await messages.next()) {
         const { app: named, licenses } = next.value;
         if (named !== '' && named !== slug) throw invalid('all messages of a stream must name the same app');
@@ -123,11 +124,13 @@ type RunOptions = {
   readonly caller: ImportCaller;
   readonly dryRun: boolean;
   readonly checkLine: ReturnType<typeof createCheckLine>;
+  /** When the import began. */
   readonly now: Date;
+  readonly clock: Clock;
 };
 
 /** One import, in its transaction. */
-function createRun({ client, app, caller, dryRun, checkLine, now }: RunOptions) {
+function createRun({ client, app, caller, dryRun, checkLine, now, clock }: RunOptions) {
   const customers = createImportCustomers({ client, now, amongApps: caller.apps });
   const errors: LineError[] = [];
   let lines = 0;
@@ -176,7 +179,8 @@ function createRun({ client, app, caller, dryRun, checkLine, now }: RunOptions) 
     },
 
     record(): Promise<void> {
-      return recordChangeNow(client, caller.actor, now, {
+      // Not `now`: the stream may have taken long, and an audit entry must not follow much later ones.
+      return recordChangeNow(client, caller.actor, clock(), {
         action: 'license.import',
         subject: formatId('app', app.id),
         before: null,

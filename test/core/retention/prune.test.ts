@@ -9,7 +9,7 @@ import { linkEntries } from '../../../core/audit/link-entries.ts';
 import { createAuditPruneGuard } from '../../../core/audit/prune-guard.ts';
 import { openHubDatabase } from '../../../core/hub/database.ts';
 import { checkNoneUnprocessed } from '../../../core/payment/callbacks/prune-guard.ts';
-import { createPrune } from '../../../core/retention/prune.ts';
+import { createPrune, type PruneGuard } from '../../../core/retention/prune.ts';
 import type { Database } from '../../../core/storage/database.ts';
 import { migrateUp } from '../../../core/storage/schema/migrate.ts';
 import { makePartitions } from '../../../core/storage/schema/partitions.ts';
@@ -199,6 +199,22 @@ describe('pruning', () => {
        delete from audit_entry where subject = '3'; delete from audit_link where seq = 3`,
     );
     expect((await verifyAll(chain)).broken).to.include({ problem: 'link_missing', seq: 3 });
+  });
+
+  it('leaves a verifiable audit log after checks that took longer than the log tolerates', async () => {
+    await fourMonths();
+    const slow: PruneGuard = {
+      async prepare() {
+        await record('2025-04-10T00:11:00Z', '8');
+        return undefined;
+      },
+      async check() {},
+    };
+    const audit = createAuditPruneGuard(chain, () => linkEntries(chain));
+    const pruneSlowly = createPrune({ pool: db.pool, clock, guards: [audit, slow] });
+    expect(await pruneSlowly({ before: '2025-02', dryRun: false }, ACTOR)).to.not.deep.equal([]);
+    const { head, broken } = await verifyAll(chain);
+    expect({ seq: head.seq, broken }).to.deep.equal({ seq: 9, broken: undefined });
   });
 
   it('is refused for months that are not over or have waiting callbacks, and drops nothing', async () => {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { Code, ConnectError } from '@connectrpc/connect';
+import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
+import { AuditService } from '../../../../gen/hub/access/v1/audit_service_pb.ts';
 import { ErrorDetailSchema } from '../../../../gen/hub/error/v1/error_pb.ts';
 import type {
   ImportLicensesRequestSchema,
@@ -345,17 +346,39 @@ describe('import of licenses', () => {
       await gate;
     }
     const first = hub.admin.importLicenses(slow());
-    const free = `select from hub_lock where name = 'license_import' for update skip locked`;
-    await until(
-      async () => (await query(hub.databaseUrl, free)).length === 0,
-      'the first import holds its lock',
-    );
+    await untilImporting(hub);
     expect(await codeOf(importLines([{ licenseKey: 'OTHER-IMPORT-0000-0000' }]))).to.deep.equal([
       Code.Unavailable,
       'overloaded',
     ]);
     open();
     expect(await first).to.include({ imported: 1 });
+  });
+
+  it('leaves an audit log that verifies if the stream takes longer than the log tolerates', async () => {
+    let aheadMs = 0;
+    const slowHub = await startHub({ clock: () => new Date(Date.now() + aheadMs) });
+    try {
+      const slug = await createApp(slowHub.admin);
+      const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+      async function* slow(): AsyncIterable<Message> {
+        yield { app: slug };
+        await gate;
+        yield { licenses: [{ licenseKey: 'LONG-IMPORT-0000-0000' }] };
+      }
+      const importing = slowHub.admin.importLicenses(slow());
+      await untilImporting(slowHub);
+      aheadMs = 11 * 60_000;
+      await createApp(slowHub.admin);
+      const audit = createClient(AuditService, slowHub.transport);
+      await audit.verifyAuditLog({}); // links the entry of the app before that of the import
+      open();
+      expect(await importing).to.include({ imported: 1 });
+      const { ok, broken } = await audit.verifyAuditLog({});
+      expect({ ok, broken }).to.deep.equal({ ok: true, broken: undefined });
+    } finally {
+      await slowHub.stop();
+    }
   });
 
   it('refuses an unknown app, a second app and too many licenses', async () => {
@@ -409,6 +432,11 @@ describe('import of licenses', () => {
     expect(seconds).to.be.below(60);
   });
 });
+
+async function untilImporting({ databaseUrl }: TestHub): Promise<void> {
+  const free = `select from hub_lock where name = 'license_import' for update skip locked`;
+  await until(async () => (await query(databaseUrl, free)).length === 0, 'an import holds its lock');
+}
 
 async function* stream(messages: Message[]): AsyncIterable<Message> {
   yield* messages;

@@ -5,6 +5,7 @@ import { inTaskSpan } from '../../../lib/tracing/callback-spans.ts';
 import { DAY_MS } from '../../clock.ts';
 import { formatId } from '../../ids.ts';
 import type { SweepDuplicates } from '../duplicates/sweep-duplicates.ts';
+import { RETRY_DELAY_MAX_MS } from '../provider-retry-delay.ts';
 import type { PaymentDependencies } from '../shared-dependencies.ts';
 import { type SlotSweep, type SweepTiming, startSlotSweep } from './sweep-loop.ts';
 import {
@@ -43,7 +44,8 @@ const UNJOURNALED_GIVE_UP_MS = DAY_MS;
 
 export function startSweep(options: SweepOptions): SlotSweep {
   const { pool, schedule, reservationMs } = options;
-  const latestMs = Math.max(longestInterval(schedule), reservationMs) + MAX_SKEW_MS;
+  // Checks follow the schedule, a reservation, or the delay after a provider that gave no answer.
+  const latestMs = Math.max(longestInterval(schedule), reservationMs, RETRY_DELAY_MAX_MS) + MAX_SKEW_MS;
   return startSlotSweep<ReservedSession>({
     ...options,
     reserve: [

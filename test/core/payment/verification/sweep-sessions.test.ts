@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { parseId } from '../../../../core/ids.ts';
 import type { ChargeSession } from '../../../../gen/hub/payment/v1/payment_pb.ts';
 import { startHub } from '../../../support/hub/hub.ts';
 import {
@@ -14,6 +15,7 @@ import {
   statusOf,
   untilStatus,
 } from '../../../support/hub/payment.ts';
+import { query } from '../../../support/postgres/databases.ts';
 import { until } from '../../../support/until.ts';
 
 const FIRST_MS = 1_000; // the hub looks four times in it
@@ -117,6 +119,52 @@ describe('the sweep', () => {
     aheadMs += FIRST_MS;
     await until(async () => (await verificationsOf(later)) === 1, 'a later one was verified');
     expect(await verificationsOf(session)).to.equal(asked);
+  });
+
+  describe('keeps the time of a check', () => {
+    const schedule = async ({ sessionId }: ChargeSession, inMs: number): Promise<void> => {
+      await query(
+        payments.hub.databaseUrl,
+        'update charge_session set next_check_at = $2, other_payment_since = $3 where id = $1',
+        [parseId('chs', sessionId), new Date(clock().getTime() + inMs), clock()],
+      );
+    };
+    const scheduledAt = async ({ sessionId }: ChargeSession): Promise<Date | null | undefined> => {
+      const [row] = await query<{ at: Date | null }>(
+        payments.hub.databaseUrl,
+        'select next_check_at as at from charge_session where id = $1',
+        [parseId('chs', sessionId)],
+      );
+      return row?.at;
+    };
+    const paidSession = async (): Promise<ChargeSession> => {
+      const session = await createSession(payments, 'gateway_one');
+      payQuietly(payments, session);
+      aheadMs += FIRST_MS;
+      await untilStatus(payments, session, 'success');
+      return session;
+    };
+    const untilNextPass = async (): Promise<void> => {
+      const later = await createSession(payments, 'gateway_one');
+      aheadMs += FIRST_MS;
+      await until(async () => (await verificationsOf(later)) === 1, 'a later session was verified');
+    };
+
+    it('that the longest delay after a provider without an answer can bring', async () => {
+      const session = await paidSession();
+      await schedule(session, 59 * MINUTE_MS);
+      const at = await scheduledAt(session);
+      await untilNextPass();
+      expect(await scheduledAt(session))
+        .to.deep.equal(at)
+        .and.be.instanceOf(Date);
+    });
+
+    it('only if a hub with the right time can have scheduled it', async () => {
+      const session = await paidSession();
+      await schedule(session, 3 * 60 * MINUTE_MS);
+      await until(async () => (await scheduledAt(session)) === null, 'the sweep has checked the session');
+    });
   });
 
   it('of two hubs verifies each session once', async () => {

@@ -95,7 +95,7 @@ async function refundAmount(
     const message = `the payment is in ${paid.currency}: refund it in ${paid.currency}`;
     throw refuse('amount_invalid', message);
   }
-  const pendingMinor = await sumPendingRefunds(client, session.id);
+  const pendingMinor = await sumPendingRefunds(client, session);
   const leftMinor = paid.minor - refundedMinor - pendingMinor;
   const minor = requested?.minor ?? leftMinor;
   if (requested !== undefined && minor <= 0n) {

@@ -20,20 +20,36 @@ export type RefundUpdate = {
   };
 };
 
+/** The refunds that the provider reports of one payment of the session. */
+export type ReportedRefunds = {
+  readonly gatewayTransactionId: string;
+  readonly refunds: readonly ProviderRefund[];
+};
+
 /** The provider does not have a refund if two answers, more than this apart, do not contain it. */
 const MISSING_AFTER_MS = 60_000;
 
 /**
  * Matches by the hub's reference, then by the provider's id. A refund without a reference then matches the
- * oldest refund of the same amount whose answer was lost. A refund that matches none is new.
+ * oldest refund of the same payment and amount whose answer was lost. A refund that matches none is new, or
+ * left out if it is of an earlier payment, because the reversal of that payment took back all of it. Each
+ * pending refund gets an update, so that its next check is scheduled.
+ *
+ * @param present The answer about the session's present payment.
+ * @param earlier The answers about its earlier payments.
  */
 export function matchRefunds(
   known: readonly StoredRefund[],
-  found: readonly ProviderRefund[],
+  { present, earlier }: { readonly present: ReportedRefunds; readonly earlier: readonly ReportedRefunds[] },
   at: Date,
 ): readonly RefundUpdate[] {
-  const pairs = new Map<ProviderRefund, StoredRefund>();
-  const match = (isMatch: (refund: StoredRefund, other: ProviderRefund) => boolean): void => {
+  const answers = [present, ...earlier];
+  const found = answers.flatMap(({ gatewayTransactionId, refunds }) =>
+    refunds.map((refund) => ({ ...refund, gatewayTransactionId })),
+  );
+  type Found = (typeof found)[number];
+  const pairs = new Map<Found, StoredRefund>();
+  const match = (isMatch: (refund: StoredRefund, other: Found) => boolean): void => {
     for (const other of found) {
       if (pairs.has(other)) continue;
       const taken = new Set(pairs.values());
@@ -46,15 +62,22 @@ export function matchRefunds(
   match(
     (refund, other) =>
       isAnswerLost(refund) &&
+      refund.gatewayTransactionId === other.gatewayTransactionId &&
       other.kind === 'refund' &&
       other.state !== 'failed' &&
       other.reference === undefined &&
       sameMoney(refund.amount, other.amount),
   );
   const matched = new Set(pairs.values());
+  const isAnswered = ({ gatewayTransactionId }: StoredRefund): boolean =>
+    answers.some((answer) => answer.gatewayTransactionId === gatewayTransactionId);
   return [
-    ...found.flatMap((other) => updateOf(pairs.get(other), other) ?? []),
-    ...known.filter((refund) => !matched.has(refund)).flatMap((refund) => updateMissing(refund, at) ?? []),
+    ...found
+      .filter((other) => pairs.has(other) || other.gatewayTransactionId === present.gatewayTransactionId)
+      .flatMap((other) => updateOf(pairs.get(other), other) ?? []),
+    ...known
+      .filter((refund) => refund.state === 'pending' && !matched.has(refund))
+      .map((refund) => (isAnswered(refund) ? updateMissing(refund, at) : unchanged(refund))),
   ];
 }
 
@@ -86,8 +109,13 @@ function isAnswerLost({ origin, state, requestedAt, gatewayRefundId }: StoredRef
   );
 }
 
-function updateMissing(refund: StoredRefund, at: Date): RefundUpdate | undefined {
-  if (!isAnswerLost(refund)) return undefined;
+function unchanged(refund: StoredRefund): RefundUpdate {
+  return { before: refund, after: refund };
+}
+
+/** For a pending refund that the answer about its payment does not contain. */
+function updateMissing(refund: StoredRefund, at: Date): RefundUpdate {
+  if (!isAnswerLost(refund)) return unchanged(refund);
   const { missingSince = at } = refund;
   const isSure = at.getTime() - missingSince.getTime() > MISSING_AFTER_MS;
   return {

@@ -3,6 +3,7 @@ import type { Pool, PoolClient } from 'pg';
 import { dateOf, epochMs } from '../../storage/sql/epoch.ts';
 import type { Refund } from '../entities.ts';
 import type { Money } from '../money.ts';
+import type { StoredSession } from '../sessions/read-sessions.ts';
 
 export type StoredRefund = Pick<
   Refund,
@@ -52,14 +53,17 @@ export async function readSessionRefunds(db: Pool | PoolClient, sessionId: strin
   );
 }
 
-/** The sum of the pending refunds and disputes of a session, in minor units. */
-export async function sumPendingRefunds(client: PoolClient, sessionId: string): Promise<bigint> {
+/** The sum of the pending refunds and disputes of a session's present payment, in minor units. */
+export async function sumPendingRefunds(
+  client: PoolClient,
+  { id, gatewayTransactionId = '' }: Pick<StoredSession, 'id' | 'gatewayTransactionId'>,
+): Promise<bigint> {
   const { rows } = await client.query<{ sum: string }>({
     name: 'sum_pending_refunds',
     // refund_session_idx
     text: `select coalesce(sum(amount_minor), 0)::text as sum from refund
-           where session_id = $1 and state = 'pending'`,
-    values: [sessionId],
+           where session_id = $1 and gateway_transaction_id = $2 and state = 'pending'`,
+    values: [id, gatewayTransactionId],
   });
   return BigInt(rows[0]?.sum ?? 0);
 }

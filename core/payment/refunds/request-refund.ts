@@ -40,6 +40,11 @@ export type OpenedProvider = {
 const REPETITION_REFUSED =
   'the provider refused a repeated request: look in its merchant panel whether it accepted an earlier one';
 
+/** The review reason of a refund that fails although an earlier request may have been accepted. */
+const REPETITION_IMPOSSIBLE =
+  'the hub cannot request it again: ' +
+  'look in the merchant panel whether the provider accepted an earlier request';
+
 /** Resolves when the answer, or that there is none, is recorded. Requests nothing if the lease is lost. */
 export async function requestRefund(
   options: RequestOptions,
@@ -80,7 +85,8 @@ function markRequested(
     if (session === undefined || isFenced({ fence }, session)) return false;
     const problem = problemOf(session, refund);
     if (problem !== undefined) {
-      const after = { ...refund, state: 'failed', stateReason: problem } as const;
+      const reviewReason = refund.requests > 0 ? REPETITION_IMPOSSIBLE : undefined;
+      const after = { ...refund, state: 'failed', stateReason: problem, reviewReason } as const;
       await recordRefunds(client, send, session, [{ before: refund, after }], { ...options, at });
       return false;
     }
@@ -146,7 +152,7 @@ function updateFromAnswer(
   return updateOf(refund, answer);
 }
 
-/** The payment of a paid session. */
+/** The present payment of a paid session, or the last one of a session whose payment was reversed. */
 export function paymentOf(session: StoredSession): SettledPayment {
   const { merchantTransactionId, providerPaymentId = '', gatewayTransactionId = '' } = session;
   const { bankTransactionId, amount } = session;
@@ -157,4 +163,10 @@ export function paymentOf(session: StoredSession): SettledPayment {
     ...(bankTransactionId !== undefined && { bankTransactionId }),
     amount,
   };
+}
+
+/** A payment that paid the session before the present one. The session no longer stores its bank's id. */
+export function earlierPaymentOf(session: StoredSession, gatewayTransactionId: string): SettledPayment {
+  const { bankTransactionId: _, ...payment } = paymentOf(session);
+  return { ...payment, gatewayTransactionId };
 }

@@ -1,20 +1,26 @@
 // Synchronizes the refunds of a session with its provider: requests those that are not requested yet, asks
-// the provider for all refunds of the payment, and records the answer. CreateRefund, the refund sweep and
-// rechecks use it.
+// the provider for all refunds of the payment, and for pending ones of earlier payments, and records the
+// answers. CreateRefund, the refund sweep and rechecks use it.
 import type { Pool } from 'pg';
 import { formatId } from '../../ids.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import { finishCallbacks } from '../callbacks/journaled-callbacks.ts';
-import { type FoundRefunds, ProviderUnavailable, type VerificationStep } from '../providers/driver.ts';
+import { ProviderUnavailable, type SettledPayment, type VerificationStep } from '../providers/driver.ts';
 import { lockSession } from '../sessions/read-sessions.ts';
 import { recordSteps } from '../settlement/write-settlement.ts';
 import type { Providers } from '../slots/provider-connections.ts';
 import { isFenced, type VerificationLease, type VerificationLeases } from '../verification/lease.ts';
 import { endLease } from '../verification/take-and-end-lease.ts';
-import { matchRefunds } from './match-refunds.ts';
+import { matchRefunds, type ReportedRefunds } from './match-refunds.ts';
 import { readSessionRefunds, type StoredRefund } from './read-refunds.ts';
 import { recordRefunds } from './record-refunds.ts';
-import { type OpenedProvider, paymentOf, type RequestOptions, requestRefund } from './request-refund.ts';
+import {
+  earlierPaymentOf,
+  type OpenedProvider,
+  paymentOf,
+  type RequestOptions,
+  requestRefund,
+} from './request-refund.ts';
 
 export type RefundSync =
   /** `isReversed`: the provider reports the whole payment as reversed. Verify the session then. */
@@ -96,20 +102,38 @@ async function readPersonalValues(pool: Pool, sessionId: string): Promise<readon
   return rows.flatMap(({ customer }) => Object.values(customer));
 }
 
+type AnswersByPayment = {
+  /** Of the session's present payment. */
+  readonly present: ReportedRefunds;
+  /** Of earlier payments with pending refunds, as far as the provider answered about them. */
+  readonly earlier: readonly ReportedRefunds[];
+  /** Whether the provider reports the whole present payment as reversed, without a refund that says so. */
+  readonly isReversed: boolean;
+};
+
 async function findRefunds(
   { pool, concurrency }: SyncOptions,
   { session }: VerificationLease,
   { refunds, access, steps }: OpenedProvider,
-): Promise<FoundRefunds | { readonly reason: string }> {
+): Promise<AnswersByPayment | { readonly reason: string }> {
   const known = await readSessionRefunds(pool, session.id);
-  const requested = known
-    .filter(({ origin, requestedAt }) => origin === 'hub' && requestedAt !== undefined)
-    .filter(({ state, gatewayRefundId }) => state !== 'failed' || gatewayRefundId !== undefined)
-    .map(({ id, amount, gatewayRefundId }) => ({ reference: formatId('rfd', id), amount, gatewayRefundId }));
+  const payment = paymentOf(session);
+  const isPresent = ({ gatewayTransactionId }: StoredRefund): boolean =>
+    gatewayTransactionId === payment.gatewayTransactionId;
+  const find = async (of: SettledPayment, stored: readonly StoredRefund[]) => {
+    const search = { payment: of, requested: stored.flatMap(requestedOf) };
+    const found = await concurrency.run(session.slot, () => refunds.find(access, search));
+    return { ...found, gatewayTransactionId: of.gatewayTransactionId };
+  };
   try {
-    return await concurrency.run(session.slot, () =>
-      refunds.find(access, { payment: paymentOf(session), requested }),
-    );
+    const present = await find(payment, known.filter(isPresent));
+    const open = known.filter((refund) => refund.state === 'pending' && !isPresent(refund));
+    const earlier: ReportedRefunds[] = [];
+    for (const [id, stored] of Map.groupBy(open, ({ gatewayTransactionId }) => gatewayTransactionId)) {
+      const found = await find(earlierPaymentOf(session, id), stored).catch(undefinedIfUnavailable);
+      if (found !== undefined) earlier.push(found);
+    }
+    return { present, earlier, isReversed: present.isReversed };
   } catch (error) {
     if (!(error instanceof ProviderUnavailable)) throw error;
     if (steps.length > 0) await pool.query(recordSteps([{ sessionId: session.id, callbackIds: [], steps }]));
@@ -117,7 +141,19 @@ async function findRefunds(
   }
 }
 
-type Answer = FoundRefunds & {
+function requestedOf({ id, origin, state, amount, requestedAt, gatewayRefundId }: StoredRefund) {
+  const isRequested = origin === 'hub' && requestedAt !== undefined;
+  // A refused refund has no id.
+  if (!isRequested || (state === 'failed' && gatewayRefundId === undefined)) return [];
+  return [{ reference: formatId('rfd', id), amount, gatewayRefundId }];
+}
+
+/** An unanswered question about an earlier payment must not delay the refunds of the present one. */
+function undefinedIfUnavailable(error: unknown): undefined {
+  if (!(error instanceof ProviderUnavailable)) throw error;
+}
+
+type Answer = AnswersByPayment & {
   readonly steps: readonly VerificationStep[];
   /** The callbacks that the answer settles. */
   readonly callbacks: readonly string[];
@@ -127,7 +163,7 @@ type Answer = FoundRefunds & {
 async function recordAnswer(
   options: SyncOptions,
   { session: { id, slot }, fence, markEnded }: VerificationLease,
-  { refunds, isReversed, steps, callbacks }: Answer,
+  { present, earlier, isReversed, steps, callbacks }: Answer,
 ): Promise<RefundSync> {
   const { pool, clock, metrics } = options;
   const finished = await inTransaction(pool, async (client, send) => {
@@ -135,7 +171,7 @@ async function recordAnswer(
     const session = await lockSession(client, id);
     if (session === undefined || isFenced({ fence }, session)) return undefined;
     const known = await readSessionRefunds(client, id);
-    const updates = matchRefunds(known, refunds, at);
+    const updates = matchRefunds(known, { present, earlier }, at);
     await recordRefunds(client, send, session, updates, { ...options, at });
     if (steps.length > 0) send(recordSteps([{ sessionId: id, callbackIds: callbacks.slice(0, 1), steps }]));
     send(endLease({ sessionId: id, holder: fence.holder }));

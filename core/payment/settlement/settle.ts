@@ -221,7 +221,7 @@ async function judge(
   let proof: ProofState | undefined;
   // Refunds of the hub may be what the provider reports as a reversal.
   const mayBeRefunded = finding.verdict.kind === 'reversed' && session.status === 'success';
-  const openRefundsMinor = mayBeRefunded ? await sumPendingRefunds(client, session.id) : undefined;
+  const openRefundsMinor = mayBeRefunded ? await sumPendingRefunds(client, session) : undefined;
   if (isPaid(finding) && session.status !== 'success') {
     const isNew = isFullyAssigned(finding, assigned);
     if (!isNew && isShared) return undefined;

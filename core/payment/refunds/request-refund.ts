@@ -45,7 +45,10 @@ const REPETITION_IMPOSSIBLE =
   'the hub cannot request it again: ' +
   'look in the merchant panel whether the provider accepted an earlier request';
 
-/** Resolves when the answer, or that there is none, is recorded. Requests nothing if the lease is lost. */
+/**
+ * Resolves when the answer, or that there is none, is recorded. Requests nothing if the lease is lost, and
+ * leaves the refund unrequested if the provider has no free place or the lease expires soon.
+ */
 export async function requestRefund(
   options: RequestOptions,
   lease: VerificationLease,
@@ -54,19 +57,22 @@ export async function requestRefund(
 ): Promise<void> {
   const { concurrency } = options;
   const { session } = lease;
-  if (!(await markRequested(options, lease, refund))) return;
-  const call = () =>
-    refunds.request(access, {
+  const call = async (): Promise<ProviderRefund | undefined> => {
+    lease.requireTime();
+    if (!(await markRequested(options, lease, refund))) return undefined;
+    return refunds.request(access, {
       payment: paymentOf(session),
       reference: formatId('rfd', refund.id),
       amount: refund.amount,
       reason: refund.reason,
       isRepeated: refund.requests > 0,
     });
+  };
   const answer = await concurrency.run(session.slot, call).catch((error: unknown) => {
     if (error instanceof ProviderRefused || error instanceof ProviderUnavailable) return error;
     throw error;
   });
+  if (answer === undefined) return;
   await recordAnswer(options, session, refund, answer, steps.splice(0));
 }
 
@@ -146,7 +152,9 @@ function updateFromAnswer(
     };
   }
   if (answer instanceof ProviderUnavailable) {
-    const stateReason = `the provider has not answered: ${answer.message}`;
+    const isRequested = refund.requestedAt !== undefined;
+    const problem = isRequested ? 'the provider has not answered' : 'the hub could not send the request';
+    const stateReason = `${problem}: ${answer.message}`;
     return { before: refund, after: { ...refund, stateReason } };
   }
   return updateOf(refund, answer);

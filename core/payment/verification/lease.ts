@@ -36,6 +36,11 @@ export type VerificationLease = {
   markEnded(): void;
   /** Requests time out when the lease expires, because another hub may call the provider then. */
   limitHttp(http: ProviderHttp): ProviderHttp;
+  /**
+   * Call it before the hub records a request whose answer must not be lost.
+   * @throws ProviderUnavailable if the lease expires too soon for a request
+   */
+  requireTime(): void;
 };
 
 /**
@@ -60,6 +65,8 @@ const POLL_MS = 100;
 const MAX_WAITING = 64;
 /** From the end of the last provider call to the expiry of its lease. */
 const MARGIN_MS = 500;
+/** The time that a request and its answer need. */
+const MIN_REQUEST_MS = 1_000;
 const END_RETRY_MS = 500;
 
 export function createVerificationLeases({ pool, leaseMs }: LeaseOptions) {
@@ -138,6 +145,9 @@ export function createVerificationLeases({ pool, leaseMs }: LeaseOptions) {
             isEnded = true;
           },
           limitHttp: (http) => limitHttp(http, remainingMs),
+          requireTime: () => {
+            if (remainingMs() < MIN_REQUEST_MS) throw noTimeLeft();
+          },
         });
       } finally {
         activeCount -= 1;
@@ -174,8 +184,12 @@ function limitHttp(http: ProviderHttp, remainingMs: () => number): ProviderHttp 
   return {
     async send(request) {
       const leftMs = Math.floor(remainingMs());
-      if (leftMs <= 0) throw new ProviderUnavailable('the earlier calls of this verification took too long');
+      if (leftMs <= 0) throw noTimeLeft();
       return http.send({ ...request, timeoutMs: Math.min(request.timeoutMs ?? leftMs, leftMs) });
     },
   };
+}
+
+function noTimeLeft(): ProviderUnavailable {
+  return new ProviderUnavailable('the earlier calls of this verification took too long');
 }

@@ -16,6 +16,11 @@ import { type ChainKey, readChainKey } from './chain-key.ts';
 import { endOfChain, writeHead } from './recorded-head.ts';
 
 const BATCH = 500;
+/**
+ * Of so many entries, the oldest are linked first. The ids come from the clocks of the hubs, so they are only
+ * roughly in the order of time. More entries would make each batch of a long queue slow.
+ */
+const WINDOW = 10_000;
 
 /** Links all committed entries. @throws ChainStopped, LockHeld */
 export async function linkEntries(options: ChainOptions): Promise<void> {
@@ -31,12 +36,20 @@ function linkBatch({ pool, sealer, clock }: ChainOptions): Promise<number> {
       // audit_unlinked_pkey, then audit_entry_pkey and audit_link_pkey for each row. The queue is mostly
       // empty, but the planner rarely knows and would read the whole log; OFFSET 0 prevents that.
       `select e.*
-       from audit_unlinked u
+       from (
+         select entry_id, at from (
+           select u.entry_id, e.at
+           from audit_unlinked u
+           cross join lateral (select at from audit_entry e where e.id = u.entry_id offset 0) e
+           order by u.entry_id limit ${WINDOW}
+         ) queued
+         order by at, entry_id limit ${BATCH}
+       ) oldest
        cross join lateral (
          select ${ENTRY_COLUMNS}, exists (select from audit_link l where l.entry_id = e.id) as linked
-         from audit_entry e where e.id = u.entry_id offset 0
+         from audit_entry e where e.id = oldest.entry_id offset 0
        ) e
-       order by u.entry_id limit ${BATCH}`,
+       order by oldest.at, oldest.entry_id`,
     );
     if (rows.length === 0) return 0;
     const linkedAt = clock();

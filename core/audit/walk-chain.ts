@@ -116,7 +116,7 @@ function checkLink(key: ChainKey, link: Link, previous: ChainHead, newest: strin
   if (seq <= previous.seq || linkHash(key, previous, linkedAt, entry) !== hash) {
     return { problem: 'row_altered', ...row, detail: 'the row or its link differs from what was linked' };
   }
-  // Entries are linked in the order of their ids soon after their commit, so a much older one cannot follow.
+  // Entries are linked in the order of time, soon after their commit, so a much older one cannot follow.
   if (newest !== '' && Date.parse(newest) - Date.parse(entry.at) > BACKDATED_MS) {
     const detail =
       `the row is dated ${entry.at} but follows one of ${newest}: ` +

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import canonicalize from 'canonicalize';
 import { expect } from 'chai';
 import { pino } from 'pino';
+import { v7 } from 'uuid';
 import { beginChain, beginFirstChain } from '../../../core/audit/begin-chain.ts';
 import {
   type ChainHead,
@@ -185,6 +186,26 @@ describe('the audit chain', () => {
     await recordFive();
     await record('f', new Date(now.getTime() - 11 * 60_000));
     expect(await problem()).to.deep.equal({ problem: 'row_backdated', seq: 6, entryId: await entryId('f') });
+  });
+
+  it('links entries in the order of their times, also if the clock of a hub was wrong', async () => {
+    await recordFive();
+    const inMinutes = (minutes: number): number => now.getTime() + minutes * 60_000;
+    // The time of an id comes from the clock of the hub, which is 11 minutes ahead for the first entry.
+    for (const [subject, atMinutes, idMinutes] of [
+      ['f', 1, 12],
+      ['g', 11.5, 11.5],
+    ] as const) {
+      await query(
+        url,
+        `insert into audit_entry (id, at, actor, action, subject, detail)
+         values ($1, $2, 'Ada', 'app.create', $3, '{}')`,
+        [v7({ msecs: inMinutes(idMinutes) }), new Date(inMinutes(atMinutes)), subject],
+      );
+    }
+    expect(await problem()).to.equal(undefined);
+    const links = await readLinks(db.pool, 5, 10);
+    expect(links.map(({ entry }) => entry?.subject)).to.deep.equal(['f', 'g']);
   });
 
   it('links entries of a killed hub in order, even days later', async () => {

@@ -8,7 +8,7 @@ import { serve } from '../service-implementation.ts';
 import { createAddressPolicy } from './delivery/address-policy.ts';
 import { createDeliveries } from './delivery/delivery-admin.ts';
 import { startDispatcher } from './delivery/dispatcher.ts';
-import { createPayloads, type PayloadOptions } from './delivery/payload.ts';
+import { createPayloadOf, type PayloadOptions } from './delivery/payload.ts';
 import { createWebhookSender } from './delivery/send-webhook.ts';
 import { createEndpoints, withoutQuery } from './endpoint/endpoint-admin.ts';
 import { createEndpointSecrets } from './endpoint/endpoint-secrets.ts';
@@ -78,7 +78,7 @@ export function createEventModule(options: EventModuleOptions) {
     abortAttempts,
     sender,
     secrets,
-    payloadsOf: createPayloads({ readers, licenseKeyOf: options.licenseKeyOf }),
+    payloadOf: createPayloadOf({ readers, licenseKeyOf: options.licenseKeyOf }),
     async disable(id, disabling) {
       const endpointId = formatId('whe', id);
       const { reason } = disabling;

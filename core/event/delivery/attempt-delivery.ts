@@ -1,25 +1,28 @@
 // Makes one attempt to deliver an event, and decides the next state of the delivery.
+import type { Logger } from 'pino';
 import type { Clock } from '../../clock.ts';
+import { formatId } from '../../ids.ts';
+import { isDatabaseUnavailable } from '../../storage/sql/transient-errors.ts';
 import type { EndpointSecrets } from '../endpoint/endpoint-secrets.ts';
 import type { EventMetrics } from '../metrics.ts';
 import type { ClaimedDelivery, DueEndpoint, FinishedDelivery } from './claim-deliveries.ts';
 import { webhookId } from './payload.ts';
 import { DISABLE_AFTER_MS, retryDelayMs } from './retry-schedule.ts';
-import type { SendResult, WebhookSender } from './send-webhook.ts';
+import type { SendResult, Webhook, WebhookSender } from './send-webhook.ts';
 import { signatureHeaders } from './signature.ts';
 
 export type AttemptOptions = {
+  readonly payloadOf: (event: ClaimedDelivery, includeKeys: boolean) => Promise<string>;
   readonly sender: WebhookSender;
   readonly secrets: EndpointSecrets;
   readonly clock: Clock;
   readonly metrics: Pick<EventMetrics, 'attempted'>;
+  readonly logger: Logger;
 };
 
 const GONE = 410;
 
-type Attempt = { readonly delivery: ClaimedDelivery; readonly body: string };
-
-type SignedRequest = {
+type Unsigned = {
   readonly endpoint: Parameters<EndpointSecrets['open']>[0] & { readonly url: string };
   /** `evt_…` */
   readonly eventId: string;
@@ -27,14 +30,19 @@ type SignedRequest = {
   readonly body: string;
 };
 
-/** Signs the body with the secrets of the endpoint, sends it once, and measures the exchange. */
-export async function sendSigned(
-  { sender, secrets }: Pick<AttemptOptions, 'sender' | 'secrets'>,
-  { endpoint, eventId, at, body }: SignedRequest,
+/** Signs the body with the secrets of the endpoint. */
+export function signWebhook(secrets: EndpointSecrets, { endpoint, eventId, at, body }: Unsigned): Webhook {
+  const headers = signatureHeaders({ id: eventId, timestamp: at, body, secrets: secrets.open(endpoint, at) });
+  return { url: endpoint.url, headers, body };
+}
+
+/** Sends a webhook once, and measures the exchange. */
+export async function sendTimed(
+  sender: WebhookSender,
+  webhook: Webhook,
 ): Promise<{ readonly result: SendResult; readonly durationMs: number }> {
   const startedMs = performance.now();
-  const headers = signatureHeaders({ id: eventId, timestamp: at, body, secrets: secrets.open(endpoint, at) });
-  const result = await sender.send({ url: endpoint.url, headers, body });
+  const result = await sender.send(webhook);
   return { result, durationMs: performance.now() - startedMs };
 }
 
@@ -43,18 +51,51 @@ export function isAccepted(result: SendResult): boolean {
   return result.kind === 'answered' && result.status >= 200 && result.status < 300;
 }
 
-export async function attemptDelivery(
+export type PreparedAttempt = {
+  readonly delivery: ClaimedDelivery;
+  readonly at: Date;
+  /** Undefined if the hub cannot build it. */
+  readonly webhook: Webhook | undefined;
+};
+
+/**
+ * Builds the webhook of a delivery. An error about this delivery makes its attempt fail, so that it delays no
+ * other delivery. Rejects if the database is unavailable, which is no failure of the delivery.
+ */
+export async function prepareAttempt(
   options: AttemptOptions,
   endpoint: DueEndpoint,
-  { delivery, body }: Attempt,
-): Promise<FinishedDelivery> {
-  const at = options.clock();
+  delivery: ClaimedDelivery,
+): Promise<PreparedAttempt> {
   const eventId = webhookId(delivery.eventId);
-  const { result, durationMs } = await sendSigned(options, { endpoint, eventId, at, body });
+  try {
+    const body = await options.payloadOf(delivery, endpoint.includeKeys);
+    const at = options.clock();
+    return { delivery, at, webhook: signWebhook(options.secrets, { endpoint, eventId, at, body }) };
+  } catch (err) {
+    if (isDatabaseUnavailable(err)) throw err;
+    const endpointId = formatId('whe', endpoint.id);
+    options.logger.error({ eventId, endpointId, err }, 'cannot build a delivery');
+    return { delivery, at: options.clock(), webhook: undefined };
+  }
+}
+
+const NOT_BUILT: SendResult = {
+  kind: 'failed',
+  problem: 'the hub cannot build the delivery: its log says why',
+};
+
+export async function attemptDelivery(
+  { sender, metrics }: AttemptOptions,
+  endpoint: DueEndpoint,
+  { delivery, at, webhook }: PreparedAttempt,
+): Promise<FinishedDelivery> {
+  const { result, durationMs } =
+    webhook === undefined ? { result: NOT_BUILT, durationMs: 0 } : await sendTimed(sender, webhook);
   const { body: answered, ...outcome } = outcomeOf(result, delivery, at);
   const storedBody = containsKey(endpoint, delivery) ? undefined : answered;
   const finished = { ...outcome, body: storedBody, at, durationMs };
-  options.metrics.attempted(finished.state === 'delivered' ? 'delivered' : 'failed', durationMs / 1_000);
+  metrics.attempted(finished.state === 'delivered' ? 'delivered' : 'failed', durationMs / 1_000);
   return finished;
 }
 

@@ -2,7 +2,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Pool } from 'pg';
 import { shareRead } from '../../../lib/net/share-read.ts';
-import { type AttemptOptions, attemptDelivery, type Disabling, reasonToDisable } from './attempt-delivery.ts';
+import {
+  type AttemptOptions,
+  attemptDelivery,
+  type Disabling,
+  prepareAttempt,
+  reasonToDisable,
+} from './attempt-delivery.ts';
 import {
   type ClaimedDelivery,
   claimDeliveries,
@@ -14,7 +20,6 @@ import {
 
 export type DeliverOptions = AttemptOptions & {
   readonly pool: Pool;
-  readonly payloadsOf: (events: readonly ClaimedDelivery[], includeKeys: boolean) => Promise<string[]>;
   readonly finish: (finished: FinishedDelivery) => Promise<void>;
   readonly isHeld: (delivery: ClaimedDelivery) => Promise<boolean>;
   /** Disables an endpoint with this UUID. */
@@ -41,17 +46,20 @@ export async function deliverToEndpoint(options: DeliverOptions, endpoint: DueEn
   const isUnchanged = createIsUnchanged(pool, endpoint);
   let disabling: Promise<void> | undefined;
   try {
-    const bodies = await options.payloadsOf(claimed, endpoint.includeKeys);
-    const waiting = claimed.map((delivery, index) => ({ delivery, body: bodies[index] ?? '' }));
+    const waiting = [...claimed];
     const attemptEach = async (): Promise<void> => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
         if (isStopped() || disabling !== undefined || !(await isUnchanged())) return;
-        if (!(await options.isHeld(next.delivery))) continue;
-        const result = await attemptDelivery(options, endpoint, next);
+        const prepared = await prepareAttempt(options, endpoint, next);
+        // After the webhook is built: it must not contain what an erasure has removed meanwhile.
+        if (!(await options.isHeld(next))) continue;
+        const result = await attemptDelivery(options, endpoint, prepared);
         // The hub may have aborted the attempt.
         if (isStopped() && result.state !== 'delivered') return;
         await options.finish(result);
-        open.delete(next.delivery);
+        open.delete(next);
+        // The endpoint is not the cause if the hub cannot build the webhook.
+        if (prepared.webhook === undefined) continue;
         const reason = reasonToDisable(result, endpoint);
         if (reason !== undefined) disabling ??= options.disable(endpoint.id, reason);
         await disabling;

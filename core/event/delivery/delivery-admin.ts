@@ -15,7 +15,7 @@ import {
   EventSchema,
 } from '../entities.ts';
 import type { Events } from '../stream/events.ts';
-import { sendSigned } from './attempt-delivery.ts';
+import { sendTimed, signWebhook } from './attempt-delivery.ts';
 import { formatPayload, webhookId } from './payload.ts';
 import { endOfWalk, replayDelivery } from './replay-and-walk.ts';
 import type { SendResult, WebhookSender } from './send-webhook.ts';
@@ -93,7 +93,7 @@ export function createDeliveries(options: DeliveriesOptions) {
       const eventId = webhookId(newUuid());
       const data = await showEndpoint(endpoint);
       const body = formatPayload({ type: 'endpoint.test', at, number: 0, data });
-      const sent = await sendSigned({ sender, secrets }, { endpoint, eventId, at, body });
+      const sent = await sendTimed(sender, signWebhook(secrets, { endpoint, eventId, at, body }));
       return { eventId, endpointId, at, ...sent };
     },
   };

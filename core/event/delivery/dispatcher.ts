@@ -1,6 +1,5 @@
 // Finds the endpoints with due deliveries once a second, and delivers to each concurrently, so that a slow
 // endpoint delays no other.
-import type { Logger } from 'pino';
 import type { Task } from '../../../lib/metrics/tasks.ts';
 import { formatId } from '../../ids.ts';
 import { repeatWhenWoken } from '../../repeated-task.ts';
@@ -17,7 +16,6 @@ import { type DeliverOptions, deliverToEndpoint } from './deliver-to-endpoint.ts
 
 export type DispatcherOptions = Omit<DeliverOptions, 'finish' | 'isHeld' | 'isStopped'> & {
   readonly abortAttempts: AbortController;
-  readonly logger: Logger;
   readonly task: Task;
 };
 
@@ -41,6 +39,7 @@ export function startDispatcher(options: DispatcherOptions) {
     endpoints.add(endpoint.id);
     const delivering = deliverToEndpoint({ ...options, finish, isHeld, isStopped: () => stopped }, endpoint)
       .catch((err) => {
+        task.failed();
         logger.warn({ err, endpointId: formatId('whe', endpoint.id) }, 'cannot deliver events');
         return false;
       })

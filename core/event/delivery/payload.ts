@@ -19,25 +19,24 @@ export type PayloadOptions = {
   readonly licenseKeyOf: (licenseId: string) => Promise<string | undefined>;
 };
 
-export function createPayloads({ readers, licenseKeyOf }: PayloadOptions) {
+export function createPayloadOf({ readers, licenseKeyOf }: PayloadOptions) {
   const withKey = async (event: ClaimedDelivery, data: Data): Promise<Data> => {
     if (event.type !== 'license.issued' || data === null) return data;
     const licenseKey = await licenseKeyOf(event.objectId);
     return licenseKey === undefined ? data : { ...data, licenseKey };
   };
+  const currentObject = async (event: ClaimedDelivery): Promise<Data> => {
+    const ref = objectRef(event);
+    return (await readObjects(readers, [ref]))(ref)?.data ?? null;
+  };
 
   /**
-   * Returns the bodies of deliveries, in order. If an event has no stored data, its body has the current
-   * object.
+   * Returns the body of a delivery. If the event has no stored data, the body has the current object. It is
+   * read for one delivery at a time, so that an object that cannot be read delays no other delivery.
    */
-  return async (events: readonly ClaimedDelivery[], includeKeys: boolean): Promise<string[]> => {
-    const objectOf = await readObjects(readers, events.filter(({ data }) => data === null).map(objectRef));
-    return Promise.all(
-      events.map(async (event) => {
-        const data = event.data ?? objectOf(objectRef(event))?.data ?? null;
-        return formatPayload({ ...event, data: includeKeys ? await withKey(event, data) : data });
-      }),
-    );
+  return async (event: ClaimedDelivery, includeKeys: boolean): Promise<string> => {
+    const data = event.data ?? (await currentObject(event));
+    return formatPayload({ ...event, data: includeKeys ? await withKey(event, data) : data });
   };
 }
 

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { Writable } from 'node:stream';
 import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { parseId } from '../../../../core/ids.ts';
@@ -7,8 +8,9 @@ import { DeliveryState } from '../../../../gen/hub/event/v1/event_pb.ts';
 import { discard, makeDataDir } from '../../../support/hub/data-dir.ts';
 import { startHub, type TestHub } from '../../../support/hub/hub.ts';
 import { createApp, issueLicense } from '../../../support/hub/license.ts';
+import { scrape } from '../../../support/hub/metrics.ts';
 import { startWebhookReceiver, type WebhookReceiver } from '../../../support/network/webhook-receiver.ts';
-import { createMigratedDatabase, query } from '../../../support/postgres/databases.ts';
+import { createMigratedDatabase, query, withClient } from '../../../support/postgres/databases.ts';
 import { until } from '../../../support/until.ts';
 import {
   addEndpoint,
@@ -30,9 +32,16 @@ describe('deliveries', () => {
   let other: WebhookReceiver;
   let app: string;
   let aheadMs = 0;
+  const log: string[] = [];
   const clock = () => new Date(Date.now() + aheadMs);
   before(async () => {
-    hub = await startHub({ settings: RECEIVER_SETTINGS, clock });
+    const sink = new Writable({
+      write(chunk, _encoding, done) {
+        log.push(String(chunk));
+        done();
+      },
+    });
+    hub = await startHub({ settings: RECEIVER_SETTINGS, clock, log: sink });
     events = eventClient(hub);
   });
   after(() => hub.stop());
@@ -346,6 +355,108 @@ describe('deliveries', () => {
     expect(receiver.received).to.have.length(2);
   });
 
+  it('that the hub cannot build fail, and do not delay others', async () => {
+    const settings = { events: ['license.*'], apps: [app], includeKeys: true };
+    const { endpointId } = await addEndpoint(events, receiver.url, settings);
+    const [broken, whole] = await withClient(hub.databaseUrl, async (client) => {
+      // The hub numbers and claims both at once.
+      await client.query(`begin; select from hub_lock where name = 'event_counter' for update`);
+      const issued = [
+        await issueLicense(hub.admin, { app }),
+        await issueLicense(hub.admin, { app }),
+      ] as const;
+      const brokenId = parseId('lic', issued[0].licenseId);
+      await client.query('update license set key_hash = sha256(key_hash) where id = $1', [brokenId]);
+      await client.query('commit');
+      return issued;
+    });
+    const [[unbuilt], [built]] = [
+      await eventsOf(events, broken.licenseId, 1),
+      await eventsOf(events, whole.licenseId, 1),
+    ];
+    await untilDelivery(
+      events,
+      { eventId: built?.eventId ?? '', endpointId },
+      ({ state }) => state === DeliveryState.DELIVERED,
+      'the other one is delivered',
+    );
+    const failed = await untilDelivery(
+      events,
+      { eventId: unbuilt?.eventId ?? '', endpointId },
+      ({ attempts }) => attempts === 1,
+      'the failure is recorded',
+    );
+    expect(failed).to.include({
+      state: DeliveryState.PENDING,
+      problem: 'the hub cannot build the delivery: its log says why',
+    });
+    const dueMs =
+      Number(failed.nextAttemptAt?.seconds) * 1_000 - Number(failed.lastAttemptAt?.seconds) * 1_000;
+    expect(dueMs).to.be.within(4_000, 8_000);
+    expect(receiver.received.map(({ event }) => event.data['licenseKey'])).to.deep.equal([whole.licenseKey]);
+    const errors = log.filter((line) => line.includes('cannot build a delivery'));
+    expect(errors).to.have.length(1);
+    expect(JSON.parse(errors[0] ?? '{}')).to.include({ level: 50, eventId: unbuilt?.eventId, endpointId });
+    expect(errors[0]).to.contain('is not that of its key');
+  });
+
+  it('that the hub cannot sign fail, and do not disable their endpoint', async () => {
+    const { endpointId } = await addForApp();
+    await query(
+      hub.databaseUrl,
+      `update event_endpoint
+       set sealed_secret = set_byte(sealed_secret, 40, 255 - get_byte(sealed_secret, 40)) where id = $1`,
+      [parseId('whe', endpointId)],
+    );
+    const eventId = await issue();
+    const failed = await untilDelivery(
+      events,
+      { eventId, endpointId },
+      ({ attempts }) => attempts === 1,
+      'the failure is recorded',
+    );
+    expect(failed.problem).to.equal('the hub cannot build the delivery: its log says why');
+    expect((await events.getEndpoint({ endpointId })).endpoint?.failingSince).not.to.equal(undefined);
+    aheadMs = 80 * HOUR_MS;
+    await wake();
+    await untilDelivery(events, { eventId, endpointId }, ({ attempts }) => attempts === 2, 'it failed again');
+    // A change runs after the one that would have disabled it.
+    await addForApp(other);
+    expect((await events.getEndpoint({ endpointId })).endpoint?.disabledReason).to.equal('');
+    expect(receiver.received).to.deep.equal([]);
+  });
+
+  it('are not counted while the database is unavailable', async () => {
+    const settings = { events: ['license.*'], apps: [app], includeKeys: true };
+    const { endpointId } = await addEndpoint(events, receiver.url, settings);
+    receiver.answer = () => 500;
+    const eventId = await issue();
+    await untilDelivery(events, { eventId, endpointId }, ({ attempts }) => attempts === 1, 'it failed');
+    receiver.answer = () => 204;
+    const failures = async (): Promise<number> =>
+      (await scrape(hub)).sum('hub_task_failures_total', { task: 'event_deliveries' });
+    const before = await failures();
+    await withClient(hub.databaseUrl, async (client) => {
+      // The hub reads the license to derive its key.
+      await client.query('begin; lock table license in access exclusive mode');
+      aheadMs = 7_000;
+      const cancelled = new Set<string>();
+      await until(async () => {
+        for (const read of await cancelReads(hub, 'select "l0".%')) cancelled.add(read);
+        return cancelled.size >= 2;
+      }, 'the hub has tried to read the license twice');
+      await client.query('rollback');
+    });
+    const delivered = await untilDelivery(
+      events,
+      { eventId, endpointId },
+      ({ state }) => state === DeliveryState.DELIVERED,
+      'it is delivered',
+    );
+    expect(delivered.attempts).to.equal(2);
+    expect((await failures()) - before).to.be.at.least(1);
+  });
+
   it('are not sent to a removed endpoint', async () => {
     receiver.answer = () => 500;
     const { endpointId } = await addForApp();
@@ -369,4 +480,15 @@ async function unclaimed({ databaseUrl }: TestHub, endpointId: string): Promise<
     [parseId('whe', endpointId)],
   );
   return rows.length;
+}
+
+/** Cancels statements that wait for a lock, and returns what identifies each. */
+async function cancelReads({ databaseUrl }: TestHub, statement: string): Promise<string[]> {
+  const rows = await query<{ read: string }>(
+    databaseUrl,
+    `select pid || ' ' || query_start as read, pg_cancel_backend(pid) from pg_stat_activity
+     where datname = current_database() and wait_event_type = 'Lock' and query like $1`,
+    [statement],
+  );
+  return rows.map(({ read }) => read);
 }

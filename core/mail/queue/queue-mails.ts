@@ -12,7 +12,9 @@ export function createQueueMails(domain: string): QueueMails {
     return [
       {
         name: 'queue_mails',
-        // customer_pkey, charge_session_pkey, mail_order_id_key
+        // customer_pkey, charge_session_pkey, mail_order_id_key. An order that is granted again after a
+        // reversal has a mail, which failed if an attempt found the order refunded. It starts again as in
+        // `requeueMail`; an attempt in progress loses its claim.
         text: `insert into mail (id, order_id, app_id, kind, language, state, next_attempt_at, message_id,
                created_at)
                select t.id, t.order_id, t.app_id, t.kind, coalesce(c.language, ''), 'queued', $7,
@@ -21,7 +23,12 @@ export function createQueueMails(domain: string): QueueMails {
                  as t (id, order_id, app_id, kind, session_id, message_id, customer_id)
                join customer u on u.id = t.customer_id join charge_session c on c.id = t.session_id
                where u.email is not null
-               on conflict (order_id) do nothing`,
+               on conflict (order_id) do update
+               set state = 'queued', attempts = 0, next_attempt_at = excluded.next_attempt_at, problem = '',
+                   smtp_response = '',
+                   message_id = case when mail.state = 'queued' then mail.message_id
+                                     else excluded.message_id end
+               where mail.state <> 'sent'`,
         values: [
           fulfilled.map(() => newUuid()),
           fulfilled.map(({ orderId }) => orderId),

@@ -12,7 +12,14 @@ import { OrderState } from '../../../../gen/hub/order/v1/order_pb.ts';
 import { createCanaries, dumpOf } from '../../../support/hub/canaries.ts';
 import { startHub } from '../../../support/hub/hub.ts';
 import { pay } from '../../../support/hub/payment.ts';
-import { buy, buyAndPay, createOffer, orderOf, reversePayment } from '../../../support/hub/sales.ts';
+import {
+  buy,
+  buyAndPay,
+  createOffer,
+  orderOf,
+  restorePayment,
+  reversePayment,
+} from '../../../support/hub/sales.ts';
 import { activate } from '../../../support/network/rest.ts';
 import { query } from '../../../support/postgres/databases.ts';
 import { until } from '../../../support/until.ts';
@@ -178,7 +185,7 @@ describe('the queue of mails', () => {
     expect(failed.problem).to.equal('the license keys of the order have been replaced');
   });
 
-  it('sends no key of an order whose payment was reversed', async () => {
+  it('sends no key of an order whose payment was reversed, until the payment is valid again', async () => {
     scene.server.refuse('recipient', { code: 451, message: 'greylisted' });
     const { order, session } = await buyAndPay(scene.sales, scene.pro);
     await untilMail(scene, order.orderId, wasDeferred, 'waits');
@@ -186,6 +193,30 @@ describe('the queue of mails', () => {
     aheadMs += MINUTE_MS;
     const failed = await untilMail(scene, order.orderId, isFailed, 'is failed');
     expect(failed.problem).to.equal('the payment of the order was refunded');
+    const restored = await restorePayment(scene.sales, session);
+    expect(restored.state).to.equal(OrderState.FULFILLED);
+    const sent = await untilMail(scene, order.orderId, isSent, 'is sent');
+    expect(sent).to.include({ mailId: failed.mailId, attempts: 1, problem: '' });
+    expect(sent.messageId).not.to.equal(failed.messageId);
+    expect(scene.server.mails.at(-1)?.headers.get('message-id')).to.equal(`<${sent.messageId}>`);
+  });
+
+  it('sends a queued mail at once, with the same Message-ID, when the payment is valid again', async () => {
+    scene.server.refuse('recipient', { code: 451, message: 'greylisted' });
+    const { order, session } = await buyAndPay(scene.sales, scene.pro);
+    const queued = await untilMail(scene, order.orderId, wasDeferred, 'waits');
+    await reversePayment(scene.sales, session);
+    await restorePayment(scene.sales, session);
+    const sent = await untilMail(scene, order.orderId, isSent, 'is sent');
+    expect(sent).to.include({ attempts: 1, messageId: queued.messageId });
+  });
+
+  it('does not send a mail again when the payment is valid again', async () => {
+    const { order, session } = await buyAndPay(scene.sales, scene.pro);
+    const sent = await untilMail(scene, order.orderId, isSent, 'is sent');
+    await reversePayment(scene.sales, session);
+    await restorePayment(scene.sales, session);
+    expect(await mailOf(scene, order.orderId)).to.deep.equal(sent);
   });
 
   it('sends a mail once with two hubs', async () => {

@@ -13,9 +13,7 @@ export type ClaimedMail = {
   readonly claimedUntil: Date;
 };
 
-/**
- * Longer than the attempts of one claim take. After this time, other hubs send what a killed hub had claimed.
- */
+/** Longer than an attempt takes. After this time, other hubs send what a killed hub had claimed. */
 const CLAIM_MS = 3 * SEND_TIMEOUT_MS;
 
 /** Claims up to `limit` due mails, the longest overdue first. */

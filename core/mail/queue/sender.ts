@@ -23,18 +23,39 @@ export type SenderOptions = {
 };
 
 const EVERY_MS = 1_000;
-/**
- * Mails of one claim: two for each connection, so that the second does not wait longer than the claim lasts.
- */
-const CLAIM = 2 * MAX_CONNECTIONS;
 
 export function startSender(options: SenderOptions) {
-  const { logger, task } = options;
+  const { pool, clock, logger, task } = options;
+  const sending = new Set<Promise<void>>();
   let stopped = false;
+  /** Whether more mails may be due than connections were free. */
+  let hasMore = false;
+
+  const start = (mail: ClaimedMail): void => {
+    const ending = sendClaimed(options, mail, () => stopped)
+      .then(
+        () => hasMore,
+        (err) => {
+          task.failed();
+          logger.warn({ err, mailId: formatId('mal', mail.id) }, 'cannot send a mail; the hub tries again');
+          return false;
+        },
+      )
+      .then((more) => {
+        sending.delete(ending);
+        if (more) repeated.wake();
+      });
+    sending.add(ending);
+  };
+
   const repeated = repeatWhenWoken({
     everyMs: EVERY_MS,
+    /** Claims one mail for each free connection, so that no mail waits for another one that is slow. */
     async pass(): Promise<void> {
-      if (await sendDue(options, () => stopped)) repeated.wake();
+      const free = MAX_CONNECTIONS - sending.size;
+      const claimed = free > 0 ? await claimMails(pool, { now: clock(), limit: free }) : [];
+      hasMore = claimed.length === free;
+      claimed.forEach(start);
     },
     task,
     logger,
@@ -47,34 +68,30 @@ export function startSender(options: SenderOptions) {
     async stop(): Promise<void> {
       stopped = true;
       await repeated.stop();
+      await Promise.all(sending);
       options.mailer.close();
     },
   };
 }
 
-/** Claims due mails and attempts each once. Returns whether more may be due. */
-async function sendDue(options: SenderOptions, isStopped: () => boolean): Promise<boolean> {
+/** Attempts a claimed mail once and records the result. Releases the claim if there is no result. */
+async function sendClaimed(
+  options: SenderOptions,
+  mail: ClaimedMail,
+  isStopped: () => boolean,
+): Promise<void> {
   const { pool, clock } = options;
-  const claimed = await claimMails(pool, { now: clock(), limit: CLAIM });
-  const open = new Set(claimed);
-  const waiting = [...claimed];
-  const sendEach = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      if (isStopped()) return;
-      const finished = await attempt(options, next);
-      // The server may have accepted the mail: it is sent again, with the same Message-ID.
-      if (finished === undefined) return;
-      await finishMail(pool, next, finished);
-      open.delete(next);
-    }
-  };
+  let isFinished = false;
   try {
-    const ended = await Promise.allSettled(Array.from({ length: MAX_CONNECTIONS }, sendEach));
-    for (const each of ended) if (each.status === 'rejected') throw each.reason;
+    if (isStopped()) return;
+    const finished = await attempt(options, mail);
+    // The server may have accepted the mail: it is sent again, with the same Message-ID.
+    if (finished === undefined) return;
+    await finishMail(pool, mail, finished);
+    isFinished = true;
   } finally {
-    await releaseMails(pool, [...open], clock());
+    if (!isFinished) await releaseMails(pool, [mail], clock());
   }
-  return claimed.length === CLAIM;
 }
 
 /** Undefined if the hub aborted it. */

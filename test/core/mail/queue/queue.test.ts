@@ -20,6 +20,7 @@ import {
   restorePayment,
   reversePayment,
 } from '../../../support/hub/sales.ts';
+import type { ReceivedMail } from '../../../support/network/mail-server.ts';
 import { activate } from '../../../support/network/rest.ts';
 import { query } from '../../../support/postgres/databases.ts';
 import { until } from '../../../support/until.ts';
@@ -217,6 +218,32 @@ describe('the queue of mails', () => {
     await reversePayment(scene.sales, session);
     await restorePayment(scene.sales, session);
     expect(await mailOf(scene, order.orderId)).to.deep.equal(sent);
+  });
+
+  it('sends other mails while the mail server stalls one', async () => {
+    const { server } = scene;
+    const slow = 'slow@example.com';
+    const isSlow = ({ to }: ReceivedMail): boolean => to.includes(slow);
+    const arrived = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<void>();
+    server.onMail = (mail) => {
+      if (!isSlow(mail)) return undefined;
+      arrived.resolve();
+      return release.promise;
+    };
+    try {
+      const stalled = await buyAndPay(scene.sales, scene.pro, { customer: { name: 'Slow', email: slow } });
+      await arrived.promise;
+      const others = await Promise.all(Array.from({ length: 9 }, () => buyAndPay(scene.sales, scene.pro)));
+      for (const { order } of others) await untilMail(scene, order.orderId, isSent, 'is sent');
+      expect(server.mails.filter(isSlow)).to.deep.equal([]);
+      expect(await mailOf(scene, stalled.order.orderId)).to.include({ state: MailState.QUEUED, attempts: 0 });
+      release.resolve();
+      await untilMail(scene, stalled.order.orderId, isSent, 'is sent');
+    } finally {
+      release.resolve();
+      server.onMail = () => {};
+    }
   });
 
   it('sends a mail once with two hubs', async () => {

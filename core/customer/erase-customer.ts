@@ -1,7 +1,6 @@
 // Erases the personal data of a customer, in all modules and in one transaction.
 //
-// Each module with personal data of customers provides an `ErasePersonalData`. Money, seats and licenses
-// stay.
+// Each module with personal data of customers provides a `FindPersonalData`. Money, seats and licenses stay.
 import type { ClientBase, PoolClient } from 'pg';
 import type { Actor } from '../access/caller.ts';
 import type { Facts } from '../audit/entities.ts';
@@ -25,32 +24,44 @@ export type ErasedCustomer = {
   readonly values: readonly string[];
 };
 
-/** Erases the personal data that a module stores, and resolves with counts for the audit log. */
-export type ErasePersonalData = (client: PoolClient, customer: ErasedCustomer) => Promise<Facts>;
+/**
+ * Finds the personal data that a module stores, and resolves with the function that erases it. All modules
+ * find theirs before one erases: it may erase the values by which another one finds its data.
+ */
+export type FindPersonalData = (client: PoolClient, customer: ErasedCustomer) => Promise<ErasePersonalData>;
+
+/** Resolves with counts for the audit log. */
+export type ErasePersonalData = () => Promise<Facts>;
 
 export type EraseOptions = Pick<ModuleDependencies, 'db' | 'sealer' | 'clock'> & {
-  readonly erasers: readonly ErasePersonalData[];
-  /** Runs transactions that take the lock `event_counter`, as an erasure does. */
-  readonly counterQueue: SerialQueue;
+  readonly finders: readonly FindPersonalData[];
+  /** Its erasure is the last one, because it takes a lock for which all hubs wait. */
+  readonly lastFinder: FindPersonalData;
+  /** Runs one erasure at a time. */
+  readonly queue: SerialQueue;
 };
 
 /** The default timeout is too short for a customer with many sessions. */
 const STATEMENT_TIMEOUT_MS = 5 * 60_000;
 
 /** Creates the function that erases a customer, once. It rejects with HubError `customer_unknown`. */
-export function createErase({ db, sealer, clock, erasers, counterQueue }: EraseOptions) {
+export function createErase({ db, sealer, clock, finders, lastFinder, queue }: EraseOptions) {
   return (customerId: string, actor: Actor): Promise<void> =>
-    counterQueue(() =>
+    queue(() =>
       inTransaction(
         db.pool,
         async (client) => {
           const customer = await lockCustomer(client, customerId);
           if (customer.isErased) return;
           const erased = await collectPersonalData(client, sealer, customer);
+          const erasers: ErasePersonalData[] = [];
+          for (const find of finders) erasers.push(await find(client, erased));
+          const eraseLast = await lastFinder(client, erased);
           const counts: Facts[] = [];
-          for (const erase of erasers) counts.push(await erase(client, erased));
+          for (const erase of erasers) counts.push(await erase());
           const now = clock();
           await eraseCustomer(client, customer.id, now);
+          counts.push(await eraseLast());
           await recordEvent(client, now, { type: 'customer.erased', objectId: customer.id });
           await recordChangeNow(client, actor, now, {
             action: 'customer.erase',

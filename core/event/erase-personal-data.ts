@@ -1,7 +1,22 @@
 // Erases the personal data of a customer from events and deliveries. The events then show the current
 // objects.
-import type { ErasePersonalData } from '../customer/erase-customer.ts';
+import type { PoolClient } from 'pg';
+import type { ErasedCustomer, FindPersonalData } from '../customer/erase-customer.ts';
 import { takeLock } from '../storage/hub-lock.ts';
+
+/** Finds the customer's sessions, most of which are found by their email. */
+export const findEvents: FindPersonalData = async (client, customer) => {
+  const { rows } = await client.query<{ id: string }>({
+    name: 'find_sessions_of_customer',
+    // charge_session_customer_email_idx, purchase_customer_idx
+    text: `select id from charge_session where lower(customer->>'email') = any($1)
+           union
+           select session_id from purchase where customer_id = $2`,
+    values: [customer.emails, customer.id],
+  });
+  const sessionIds = rows.map(({ id }) => id);
+  return () => eraseEvents(client, customer, sessionIds);
+};
 
 /**
  * Erases the stored data of the customer's events, and the answers of endpoints, which may repeat the data.
@@ -9,22 +24,24 @@ import { takeLock } from '../storage/hub-lock.ts';
  * attempted is not sent. A request in progress is not aborted; its answer is not stored, and the event is
  * delivered again.
  */
-export const eraseEvents: ErasePersonalData = async (client, { id, emails }) => {
-  // The transaction that numbers events reads objects before it stores them. Wait for its end.
+async function eraseEvents(
+  client: PoolClient,
+  { id }: ErasedCustomer,
+  sessionIds: readonly string[],
+): Promise<{ readonly events: number }> {
+  // The transaction that numbers events reads objects before it stores them. Wait for its end. No hub numbers
+  // events from now until the commit.
   await takeLock(client, 'event_counter');
   const { rows } = await client.query<{ events: number }>({
     name: 'erase_events',
-    // event_data_customer_idx, license_customer_idx, charge_session_customer_email_idx,
-    // purchase_customer_idx, callback_session_idx, refund_session_idx, event_object_idx, event_data_pkey,
-    // event_delivery_pkey. OFFSET 0 keeps the order of the joins.
+    // event_data_customer_idx, license_customer_idx, callback_session_idx, refund_session_idx,
+    // event_object_idx, event_data_pkey, event_delivery_pkey. OFFSET 0 keeps the order of the joins.
     text: `with objects as (
              select $1::uuid as id
              union all
              select id from license where customer_id = $1
              union all
-             (with own as (select id from charge_session where lower(customer->>'email') = any($2)
-                           union
-                           select session_id from purchase where customer_id = $1)
+             (with own as (select unnest($2::uuid[]) as id)
               select id from own
               union all
               select c.id from own cross join lateral (
@@ -47,7 +64,7 @@ export const eraseEvents: ErasePersonalData = async (client, { id, emails }) => 
              delete from event_data where event_id = any(array(select id from found)) returning 1
            )
            select count(*)::int as events from erased`,
-    values: [id, emails],
+    values: [id, sessionIds],
   });
   return { events: rows[0]?.events ?? 0 };
-};
+}

@@ -26,6 +26,7 @@ import { createPaymentModule } from '../payment/module.ts';
 import { createPrune } from '../retention/prune.ts';
 import { createRetentionService } from '../retention/retention-service.ts';
 import { createMetricsService } from '../rpc/endpoints/metrics-service.ts';
+import { createSerialQueue } from '../serial-queue.ts';
 import { serve } from '../service-implementation.ts';
 import { type Figures, measureDatabase } from '../storage/database-metrics.ts';
 import { partitionMetrics } from '../storage/schema/partition-metrics.ts';
@@ -79,9 +80,10 @@ export async function wireModules(options: WireModulesOptions) {
     db,
     sealer,
     clock,
-    // Most sessions of the customer are found by their email, which the eraser of payments removes.
-    erasers: [events.erasePersonalData, payments.erasePersonalData],
-    counterQueue: events.counterQueue,
+    finders: [payments.findPersonalData],
+    lastFinder: events.findPersonalData,
+    // An erasure keeps its connection while it waits for the lock `event_counter`, whose holder needs two.
+    queue: config.poolSize > 2 ? createSerialQueue() : events.counterQueue,
   });
   measure(options, [licenses, payments, orders, mails, events, audit]);
 

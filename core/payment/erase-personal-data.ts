@@ -1,6 +1,7 @@
 // Erases what charge sessions, refunds, callbacks and provider calls contain about a customer. Money stays.
 import type { PoolClient } from 'pg';
-import type { ErasedCustomer, ErasePersonalData } from '../customer/erase-customer.ts';
+import type { Facts } from '../audit/entities.ts';
+import type { ErasedCustomer, FindPersonalData } from '../customer/erase-customer.ts';
 import { QUEUE } from './callbacks/job-queue.ts';
 import { DRIVERS } from './providers/registry.ts';
 
@@ -10,11 +11,15 @@ const ERASED = 'erased';
 const SHORTEST = 3;
 
 /**
- * The sessions of a customer are those with the same email address, in any case, and those in which the
- * customer bought an offer.
+ * Locks the sessions of the customer. These are the sessions with the same email address, in any case, and
+ * those in which the customer bought an offer.
  */
-export const erasePayments: ErasePersonalData = async (client, customer) => {
-  const { ids, values } = await lockSessions(client, customer);
+export const findPayments: FindPersonalData = async (client, customer) => {
+  const sessions = await lockSessions(client, customer);
+  return () => erasePayments(client, sessions);
+};
+
+async function erasePayments(client: PoolClient, { ids, values }: Sessions): Promise<Facts> {
   if (ids.length === 0) return { sessions: 0, callbacks: 0 };
   await client.query({ name: 'erase_sessions', text: ERASE_SESSIONS, values: [ids, values] });
   const { rows } = await client.query<{ id: string }>({
@@ -26,7 +31,7 @@ export const erasePayments: ErasePersonalData = async (client, customer) => {
   await client.query({ name: 'erase_verifications', text: ERASE_VERIFICATIONS, values: [ids, values] });
   await client.query({ name: 'erase_refunds', text: ERASE_REFUNDS, values: [ids, values] });
   return { sessions: ids.length, callbacks: rows.length };
-};
+}
 
 /** SQL: whether a text contains one of the values, in any case. */
 const contains = (text: string): string =>

@@ -16,7 +16,7 @@ import {
   startPayments,
 } from '../../support/hub/payment.ts';
 import { startWebhookReceiver, type WebhookReceiver } from '../../support/network/webhook-receiver.ts';
-import { query } from '../../support/postgres/databases.ts';
+import { query, withClient } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 import {
   addEndpoint,
@@ -185,6 +185,46 @@ describe('the events of an erased customer', () => {
     const isDelivered = ({ state }: Delivery) => state === DeliveryState.DELIVERED;
     await untilDelivery(events, of, isDelivered, 'a later event is delivered');
     await erase(later);
+    expect(await personalValues()).to.deep.equal([]);
+  });
+
+  it('get their numbers while the erasure waits for a session, and contain none of the erased values', async () => {
+    const { databaseUrl } = payments.hub;
+    await addEndpoint(events, receiver.url);
+    const { customerId, email } = await createCustomer();
+    const { sessionId } = await payWith(email);
+    await withClient(databaseUrl, async (client) => {
+      const ofSession = [parseId('chs', sessionId)];
+      await client.query('begin');
+      await client.query('select from charge_session where id = $1 for update', ofSession);
+      let isErased = false;
+      const erasing = erase(customerId).finally(() => {
+        isErased = true;
+      });
+      erasing.catch(() => {}); // handled below
+      await until(
+        () => waitsFor(databaseUrl, `lower(customer->>'email')`),
+        'the erasure waits for the session',
+      );
+      // Their objects still contain the values.
+      for (const [type, object] of [
+        ['customer.updated', parseId('cus', customerId)],
+        ['session.reopened', ofSession[0]],
+      ]) {
+        await query(
+          databaseUrl,
+          `insert into event_outbox (type, object_ids, app_ids, slot_ids, at)
+           values ($1, array[$2::uuid], '{null}', '{null}', now())`,
+          [type, object],
+        );
+      }
+      const { licenseId } = await issueLicense(payments.hub.admin);
+      await eventsOf(events, licenseId, 1);
+      await eventsOf(events, customerId, 2);
+      expect(isErased).to.equal(false);
+      await client.query('rollback');
+      await erasing;
+    });
     expect(await personalValues()).to.deep.equal([]);
   });
 

@@ -111,23 +111,38 @@ describe('the sequencer', () => {
   });
 
   it('works beside many changes of endpoints and erasures, with two connections', async () => {
-    const { endpointId } = await addEndpoint(events, receiver.url);
-    const customers = createClient(CustomerService, hub.transport);
-    const created = await Promise.all(
-      Array.from({ length: 8 }, (_, index) => customers.createCustomer({ name: `c ${index}` })),
-    );
-    const begun = performance.now();
-    await Promise.all(
-      created.flatMap(({ customer }, index) => [
-        customers.eraseCustomer({ customerId: customer?.customerId ?? '' }),
-        index % 2 === 0
-          ? events.disableEndpoint({ endpointId, reason: 'test' })
-          : events.enableEndpoint({ endpointId }),
-        issueLicense(hub.admin),
-      ]),
-    );
-    // A connection that waits for a lock gives up after 15 seconds.
-    expect(performance.now() - begun).to.be.below(10_000);
-    await events.removeEndpoint({ endpointId });
+    await changeAndErase(hub, receiver);
+  });
+
+  it('works beside many changes of endpoints and erasures, with three connections', async () => {
+    const own = await startHub({ settings: { ...RECEIVER_SETTINGS, databasePool: 3 } });
+    try {
+      await changeAndErase(own, receiver);
+    } finally {
+      await own.stop();
+    }
   });
 });
+
+/** Changes an endpoint, erases customers and issues licenses at the same time. */
+async function changeAndErase(hub: TestHub, receiver: WebhookReceiver): Promise<void> {
+  const events = eventClient(hub);
+  const { endpointId } = await addEndpoint(events, receiver.url);
+  const customers = createClient(CustomerService, hub.transport);
+  const created = await Promise.all(
+    Array.from({ length: 8 }, (_, index) => customers.createCustomer({ name: `c ${index}` })),
+  );
+  const begun = performance.now();
+  await Promise.all(
+    created.flatMap(({ customer }, index) => [
+      customers.eraseCustomer({ customerId: customer?.customerId ?? '' }),
+      index % 2 === 0
+        ? events.disableEndpoint({ endpointId, reason: 'test' })
+        : events.enableEndpoint({ endpointId }),
+      issueLicense(hub.admin),
+    ]),
+  );
+  // A connection that waits for a lock gives up after 15 seconds.
+  expect(performance.now() - begun).to.be.below(10_000);
+  await events.removeEndpoint({ endpointId });
+}

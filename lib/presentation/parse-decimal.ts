@@ -26,3 +26,17 @@ export function parseDecimal(decimal: string, currency: string): bigint {
   if (minorUnits > LARGEST) throw tooLarge();
   return minorUnits;
 }
+
+/**
+ * Parses a decimal that may have commas between its thousands, such as `1,000.00`.
+ * @throws Error as `parseDecimal`, and if a comma may be the decimal sign
+ */
+export function parseGroupedDecimal(decimal: string, currency: string): bigint {
+  if (!decimal.includes(',')) return parseDecimal(decimal, currency);
+  const isGrouped = /^\d{1,3}(,\d{3})+(\.\d+)?$/.test(decimal);
+  // In a currency with three digits after the decimal sign, `9,500` can be 9.500.
+  const isUnclear = minorDigits(currency) >= 3 && !decimal.includes('.');
+  if (isGrouped && !isUnclear) return parseDecimal(decimal.replaceAll(',', ''), currency);
+  const example = formatDecimal(1000n * 10n ** BigInt(minorDigits(currency)), currency);
+  throw new Error(`The decimal sign is a point: give an amount such as ${example}, without commas.`);
+}

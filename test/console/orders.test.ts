@@ -7,6 +7,7 @@ import { TokenService } from '../../gen/hub/access/v1/token_service_pb.ts';
 import { MailState } from '../../gen/hub/mail/v1/mail_pb.ts';
 import { MailService } from '../../gen/hub/mail/v1/mail_service_pb.ts';
 import { type Order, OrderState, RefundPolicy } from '../../gen/hub/order/v1/order_pb.ts';
+import { RefundService } from '../../gen/hub/payment/v1/refund_service_pb.ts';
 import { type Browser, findChromium, INSTALLATION_MS, openBrowser } from '../support/chromium.ts';
 import { SLOTS } from '../support/hub/payment.ts';
 import {
@@ -329,6 +330,29 @@ describe('offers and orders in the console', () => {
       await submit('Mark as reviewed');
       await said('The refund is marked as reviewed.');
       await until(async () => (await rows('Refunds').count()) === 0, 'no refund needs review');
+    });
+
+    it('takes commas between thousands, and refuses a decimal comma', async () => {
+      const { session } = await buyAndPay(sales, await createOffer(sales, 'eleven-units'), {
+        gateway: 'gateway_two',
+        quantity: 11,
+      });
+      const { sessionId } = session;
+      const { listRefunds } = createClient(RefundService, sales.payments.hub.transport);
+      const amounts = async () =>
+        (await listRefunds({ sessionId })).refunds.map(({ amount }) => amount?.minorUnits);
+      await open(`#/sessions/${sessionId}`);
+      await begin('Refund');
+      await field('Reason (for the records of the hub and of the provider)').fill('A discount');
+      await field('Amount in BDT').fill('9,50');
+      await submit('Refund');
+      await dialog().getByText('The decimal sign is a point: give an amount such as 1000.00').waitFor();
+      expect(await field('Amount in BDT').getAttribute('aria-invalid')).to.equal('true');
+      expect(await amounts()).to.deep.equal([]);
+      await field('Amount in BDT').fill('1,000.00');
+      await submit('Refund');
+      await said('The payment is refunded.');
+      expect(await amounts()).to.deep.equal([100_000n]);
     });
   });
 

@@ -4,7 +4,7 @@ import { type ChargeSession, ChargeStatus } from '../../../gen/hub/payment/v1/pa
 import { type Refund, RefundState } from '../../../gen/hub/payment/v1/refund_pb.ts';
 import { messageOf } from '../../../lib/caught-error.ts';
 import { formatDecimal } from '../../../lib/presentation/money.ts';
-import { parseDecimal } from '../../../lib/presentation/parse-decimal.ts';
+import { parseGroupedDecimal } from '../../../lib/presentation/parse-decimal.ts';
 import { decimalText } from '../components/values.tsx';
 import { sentence } from '../explain-error.ts';
 import { DialogForm } from '../forms/dialog-form.tsx';
@@ -98,7 +98,7 @@ function effectOf(text: string, { leftMinor, currency, session, order }: EffectO
 /** @throws FieldError */
 function readAmount(text: string, currency: string): bigint {
   try {
-    return parseDecimal(text.trim().replaceAll(',', ''), currency);
+    return parseGroupedDecimal(text.trim(), currency);
   } catch (error) {
     throw new FieldError('amount', sentence(messageOf(error)));
   }

@@ -8,7 +8,7 @@ import {
   parseMoney,
 } from '../../../core/payment/money.ts';
 import { formatDecimal } from '../../../lib/presentation/money.ts';
-import { parseDecimal } from '../../../lib/presentation/parse-decimal.ts';
+import { parseDecimal, parseGroupedDecimal } from '../../../lib/presentation/parse-decimal.ts';
 
 /** Every three-letter code that the hub accepts as a currency. */
 const CURRENCIES = codes().filter((code) => {
@@ -66,5 +66,34 @@ describe('decimal amounts', () => {
     expect(() => parseDecimal('90071992547409.92', 'BDT')).to.throw(
       'The amount is too large: the maximum is ',
     );
+  });
+
+  it('may have commas between thousands where these cannot be decimal commas', () => {
+    for (const [text, currency, minor] of [
+      ['9.50', 'EUR', 950n],
+      ['1,000', 'EUR', 100_000n],
+      ['1,000.00', 'EUR', 100_000n],
+      ['12,345,678.9', 'EUR', 1_234_567_890n],
+      ['1,000', 'JPY', 1_000n],
+      ['9,500.000', 'KWD', 9_500_000n],
+    ] as const) {
+      expect(parseGroupedDecimal(text, currency), `${text} ${currency}`).to.equal(minor);
+    }
+    for (const [text, currency] of [
+      ['9,50', 'EUR'],
+      ['9,5', 'EUR'],
+      ['1000,00', 'EUR'],
+      ['1,00,000.00', 'EUR'],
+      ['1.000,00', 'EUR'],
+      ['1,000,', 'EUR'],
+      [',500', 'EUR'],
+      ['9,500', 'KWD'],
+      ['9,500', 'CLF'],
+    ] as const) {
+      expect(() => parseGroupedDecimal(text, currency), `${text} ${currency}`).to.throw(
+        'The decimal sign is a point',
+      );
+    }
+    expect(() => parseGroupedDecimal('1,000.001', 'EUR')).to.throw('EUR has only 2 digits');
   });
 });

@@ -1,4 +1,5 @@
 // Signs in and out. The token stays in memory or, on request, in this tab's session storage.
+import { Code, ConnectError } from '@connectrpc/connect';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { GetCallerResponse } from '../../gen/hub/access/v1/access_service_pb.ts';
@@ -37,17 +38,24 @@ export const signOutReason = createState('');
 
 const KEY = 'hub-console-token';
 
+/** The token in session storage. */
+export const keptToken = createState(sessionStorage.getItem(KEY) ?? undefined);
+
+const NO_LONGER_ACCEPTED = 'The hub no longer accepts this token: it has expired or was revoked.';
+
 /**
  * @param token undefined if the browser presents a client certificate
  * @throws ConnectError if the hub does not accept it
  */
-export async function signIn(token: string | undefined, keepForTab: boolean): Promise<void> {
-  const caller = await connect(token).access.getCaller({});
+export async function signIn(
+  token: string | undefined,
+  keepForTab: boolean,
+  signal?: AbortSignal,
+): Promise<void> {
+  const caller = await connect(token).access.getCaller({}, { ...(signal && { signal }) });
   const hub = connect(token, () => {
-    if (signedIn.get()?.hub === hub)
-      signOut('The hub no longer accepts this token: it has expired or was revoked.');
+    if (signedIn.get()?.hub === hub) signOut(NO_LONGER_ACCEPTED);
   });
-  if (keepForTab && token !== undefined) sessionStorage.setItem(KEY, token);
   signOutReason.set('');
   signedIn.set({
     hub,
@@ -55,15 +63,30 @@ export async function signIn(token: string | undefined, keepForTab: boolean): Pr
     may: (method) => canCall(caller, methodOf(method)),
     isLimited: isLimited(caller),
   });
+  if (keepForTab) keep(token);
+}
+
+/**
+ * Signs in with the token in session storage. Removes the token only if the hub does not accept it.
+ * @throws ConnectError if the hub cannot answer
+ */
+export async function signInAgain(token: string, signal: AbortSignal): Promise<void> {
+  try {
+    await signIn(token, true, signal);
+  } catch (error) {
+    if (ConnectError.from(error).code !== Code.Unauthenticated) throw error;
+    signOut(NO_LONGER_ACCEPTED);
+  }
 }
 
 export function signOut(reason = ''): void {
-  sessionStorage.removeItem(KEY);
+  keep(undefined);
   signOutReason.set(reason);
   signedIn.set(undefined);
 }
 
-/** The token in session storage. */
-export function keptToken(): string | undefined {
-  return sessionStorage.getItem(KEY) ?? undefined;
+function keep(token: string | undefined): void {
+  if (token === undefined) sessionStorage.removeItem(KEY);
+  else sessionStorage.setItem(KEY, token);
+  keptToken.set(token);
 }

@@ -4,6 +4,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import type { Locator, Page } from 'playwright-core';
+import { Role } from '../../gen/hub/access/v1/access_pb.ts';
 import { TokenService } from '../../gen/hub/access/v1/token_service_pb.ts';
 import { LicenseState } from '../../gen/hub/license/v1/license_pb.ts';
 import { UsageLogKind } from '../../gen/hub/payment/v1/payment_pb.ts';
@@ -99,6 +100,37 @@ describe('the console in a browser', () => {
       expect(await page.evaluate('JSON.stringify({ ...localStorage })')).not.to.contain('hub_');
       await button('Sign out').click();
       expect(await heading()).to.equal('Sign in');
+      expect(await page.evaluate('sessionStorage.length')).to.equal(0);
+    });
+
+    it('keeps the token when the hub cannot answer after a reload, says why, and signs in later', async () => {
+      await open('#/licenses');
+      await page.getByLabel('Keep me signed in').check();
+      await here.signIn(fixture.tokens.viewer);
+      await page.route('**/GetCaller', (route) => route.fulfill({ status: 503 }));
+      await page.reload();
+      const alert = page.getByRole('alert');
+      await alert.waitFor();
+      expect(await alert.innerText())
+        .to.contain('The hub cannot do this now')
+        .and.contain('Ask again');
+      expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).to.contain(fixture.tokens.viewer);
+      await page.unroute('**/GetCaller');
+      // The pause before the next attempt grows to a minute.
+      await page.getByRole('heading', { name: 'Licenses' }).waitFor({ timeout: 90_000 });
+    });
+
+    it('drops the kept token after a reload with the reason, if it was revoked', async () => {
+      const tokens = createClient(TokenService, fixture.payments.hub.transport);
+      const { token, serviceToken } = await tokens.createToken({ name: 'brief', role: Role.VIEWER });
+      await open('#/licenses');
+      await page.getByLabel('Keep me signed in').check();
+      await here.signIn(token);
+      await here.goTo('#/nothing'); // a view that does not call the hub
+      await tokens.revokeToken({ tokenId: serviceToken?.tokenId ?? '' });
+      await page.reload();
+      await page.getByLabel('Token').waitFor();
+      expect(await page.getByRole('alert').innerText()).to.contain('no longer accepts this token');
       expect(await page.evaluate('sessionStorage.length')).to.equal(0);
     });
 

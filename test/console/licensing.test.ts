@@ -62,6 +62,15 @@ describe('licenses and customers in the console', () => {
   const newCustomer = async (name: string, about: { email?: string; externalRef?: string } = {}) =>
     (await customers.createCustomer({ name, ...about })).customer?.customerId ?? '';
 
+  const pick = (name: RegExp): Locator => dialog().getByRole('radio', { name });
+  /** Searches for another customer, of whom there is one, and waits for the answer. */
+  const searchElsewhere = async (text: string): Promise<void> => {
+    await field('Find a customer').fill('nobody at all');
+    await dialog().getByText('No customer matches.').waitFor();
+    await field('Find a customer').fill(text);
+    await dialog().getByText('Matches: 1.').waitFor();
+  };
+
   describe('finding a license', () => {
     let wanted: TestLicense;
     const asTyped = (key: string): string =>
@@ -196,6 +205,27 @@ describe('licenses and customers in the console', () => {
       expect(await field('Grace in days').evaluate((it) => it.matches(':focus'))).to.equal(true);
       const described = await field('Metadata').getAttribute('aria-describedby');
       expect(described).to.match(/-error .*-hint$/);
+    });
+
+    it('keeps the chosen customer in the list during another search', async () => {
+      const chosen = await newCustomer('Caroline Herschel');
+      await newCustomer('Wang Zhenyi');
+      await open('#/licenses');
+      await begin('Issue license');
+      await field('Customer').selectOption('existing');
+      await field('Find a customer').fill('caroline h');
+      await pick(/Caroline/).check();
+      await searchElsewhere('wang z');
+      expect(await pick(/Caroline/).isChecked()).to.equal(true);
+      // The form also keeps the choice when the fields of the customer change.
+      await field('Customer').selectOption('none');
+      await field('Customer').selectOption('existing');
+      await searchElsewhere('wang z');
+      expect(await pick(/Caroline/).isChecked()).to.equal(true);
+      await submit('Issue');
+      await field('License key').waitFor();
+      const { licenses } = await hub.admin.listLicenses({ customer: 'Caroline Herschel' });
+      expect(licenses.map(({ customerId }) => customerId)).to.deep.equal([chosen]);
     });
 
     it('repeats a request whose response was lost without issuing twice', async () => {
@@ -390,6 +420,34 @@ describe('licenses and customers in the console', () => {
       await submit('Transfer');
       await said('belongs to Difference & Sons now');
       expect((await read(license)).customerId).to.equal(target);
+    });
+
+    it('keeps the chosen customer in the list during another search', async () => {
+      const chosen = await newCustomer('Maria Agnesi', { email: 'maria@curve.example' });
+      const other = await newCustomer('Laura Bassi');
+      const license = await issue({ customer: 'Charles' });
+      await open(`#/licenses/${license.licenseId}`);
+      await begin('Transfer');
+      await field('Find a customer').fill('maria ag');
+      await pick(/Maria Agnesi/).check();
+      await searchElsewhere('laura ba');
+      expect(await pick(/Maria Agnesi/).isChecked()).to.equal(true);
+      await dialog().getByText('maria@curve.example').waitFor();
+      await dialog().getByText('moves from Charles to Maria Agnesi').waitFor();
+      await submit('Transfer');
+      await said('belongs to Maria Agnesi now');
+      expect((await read(license)).customerId).to.equal(chosen);
+
+      await begin('Transfer');
+      await field('Find a customer').fill('maria ag');
+      await pick(/Maria Agnesi/).check();
+      await searchElsewhere('laura ba');
+      await pick(/Laura Bassi/).check();
+      await until(async () => (await dialog().getByRole('radio').count()) === 1, 'only the choice is listed');
+      await dialog().getByText('to Laura Bassi').waitFor();
+      await submit('Transfer');
+      await said('belongs to Laura Bassi now');
+      expect((await read(license)).customerId).to.equal(other);
     });
 
     it('changes the default terms of an app', async () => {

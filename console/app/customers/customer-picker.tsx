@@ -1,5 +1,6 @@
 // Finds a customer as one types, and chooses one of the matches.
 import { useId, useState } from 'preact/hooks';
+import type { Customer } from '../../../gen/hub/customer/v1/customer_pb.ts';
 import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
 import { describedBy, ErrorText } from '../forms/fields.tsx';
 import type { Form } from '../forms/form-state.ts';
@@ -9,8 +10,13 @@ import { useSignedIn } from '../sign-in-state.ts';
 
 const SHOWN = 8;
 
+/** The values of the picker in a form. The name and the contact of the choice keep it visible during another search. */
+export const NO_PICK = { customerId: '', pickedName: '', pickedContact: '' };
+
+type Pick = Readonly<typeof NO_PICK>;
+
 export type PickerProps = {
-  readonly form: Form<'customerId'>;
+  readonly form: Form<keyof Pick>;
   /** The app of the license. A token limited to apps finds only customers of one. */
   readonly app: string;
 };
@@ -28,7 +34,13 @@ export function CustomerPicker({ form, app }: PickerProps) {
   );
   const { data, isOutdated } = useKept(live);
   const found = (data?.customers ?? []).filter(({ erasedAt }) => erasedAt === undefined);
+  const picks = withChosen(found.slice(0, SHOWN).map(toPick), form.values);
   const error = form.errors.fields.get('customerId');
+  const choose = ({ customerId, pickedName, pickedContact }: Pick): void => {
+    form.set('customerId', customerId);
+    form.set('pickedName', pickedName);
+    form.set('pickedContact', pickedContact);
+  };
   return (
     <div class="field">
       <label for={id}>Find a customer</label>
@@ -46,16 +58,16 @@ export function CustomerPicker({ form, app }: PickerProps) {
       <ErrorText id={id}>{error}</ErrorText>
       <fieldset class={isOutdated ? 'picks outdated' : 'picks'} aria-busy={isOutdated}>
         <legend class="visually-hidden">Matching customers</legend>
-        {found.slice(0, SHOWN).map(({ customerId, name, email, externalRef }) => (
-          <label key={customerId} class="pick">
+        {picks.map((pick) => (
+          <label key={pick.customerId} class="pick">
             <input
               type="radio"
               name={`${id}-pick`}
-              checked={form.values.customerId === customerId}
-              onChange={() => form.set('customerId', customerId)}
+              checked={form.values.customerId === pick.customerId}
+              onChange={() => choose(pick)}
             />
             <span>
-              {name} <span class="muted">{[email, externalRef].filter(Boolean).join(' · ')}</span>
+              {pick.pickedName} <span class="muted">{pick.pickedContact}</span>
             </span>
           </label>
         ))}
@@ -65,6 +77,16 @@ export function CustomerPicker({ form, app }: PickerProps) {
       </p>
     </div>
   );
+}
+
+function toPick({ customerId, name, email, externalRef }: Customer): Pick {
+  return { customerId, pickedName: name, pickedContact: [email, externalRef].filter(Boolean).join(' · ') };
+}
+
+/** The form submits the chosen customer even if another search does not find it, so the list shows it first. */
+function withChosen(picks: readonly Pick[], chosen: Pick): readonly Pick[] {
+  const isListed = picks.some(({ customerId }) => customerId === chosen.customerId);
+  return chosen.customerId === '' || isListed ? picks : [chosen, ...picks];
 }
 
 function matchesText(count: number): string {

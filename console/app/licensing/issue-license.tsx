@@ -4,7 +4,7 @@ import { omitEmpty } from '../../../lib/presentation/omit-empty.ts';
 import { ShortId } from '../components/ids.tsx';
 import type { Scope } from '../components/scope-filters.ts';
 import { limitText } from '../components/values.tsx';
-import { CustomerPicker } from '../customers/customer-picker.tsx';
+import { CustomerPicker, NO_PICK } from '../customers/customer-picker.tsx';
 import { DialogForm } from '../forms/dialog-form.tsx';
 import { readTime, wholeNumber } from '../forms/field-values.ts';
 import { ChoiceField, Effect, TextField, TimeField } from '../forms/fields.tsx';
@@ -153,9 +153,9 @@ const EXPIRIES = [
 const NEW_LICENSE = {
   ...NO_TERMS,
   ...NO_PERIOD,
+  ...NO_PICK,
   app: '',
   whose: 'none',
-  customerId: '',
   customer: '',
   customerEmail: '',
   count: '1',

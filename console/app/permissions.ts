@@ -1,5 +1,5 @@
 // Permissions of the caller, from the same proto options by which the hub authorizes.
-import { type DescField, type DescMethod, getOption, hasOption } from '@bufbuild/protobuf';
+import { type DescMessage, type DescMethod, getOption, hasOption } from '@bufbuild/protobuf';
 import { access, Role, Subject, subject } from '../../gen/hub/access/v1/access_pb.ts';
 import type { GetCallerResponse } from '../../gen/hub/access/v1/access_service_pb.ts';
 import { ROLES, wordFor } from '../../lib/presentation/enum-names.ts';
@@ -15,7 +15,7 @@ export function canCall(caller: Caller, method: DescMethod): boolean {
     rule.roles.includes(caller.role) ||
     (rule.appScopedRoles.includes(caller.role) && caller.apps.length > 0);
   if (!hasRole || !isLimited(caller) || rule.anyScope) return rule.public || hasRole;
-  return method.input.fields.some((field) => isWithin(caller, field));
+  return subjectsOf(method.input).some((named) => isWithin(caller, named));
 }
 
 /** Whether the token is limited to certain apps or slots. */
@@ -23,22 +23,39 @@ export function isLimited({ apps, slots }: Caller): boolean {
   return apps.length + slots.length > 0;
 }
 
-/** Whether the field can name a resource within the token's apps or slots. */
-function isWithin({ apps, slots }: Caller, field: DescField): boolean {
-  if (!hasOption(field, subject)) return false;
-  const named = getOption(field, subject);
-  if (named === Subject.ORDER) return apps.length > 0 && slots.length > 0;
-  return OF_APPS.has(named) ? apps.length > 0 : slots.length > 0;
+/** What the fields of a request can name, also through nested messages. */
+function subjectsOf(message: DescMessage, above: readonly DescMessage[] = []): readonly Subject[] {
+  return message.fields.flatMap((field) => {
+    if (field.fieldKind !== 'message') return hasOption(field, subject) ? [getOption(field, subject)] : [];
+    const path = [...above, message];
+    return path.includes(field.message) ? [] : subjectsOf(field.message, path);
+  });
 }
 
-const OF_APPS: ReadonlySet<number> = new Set([
-  Subject.APP,
-  Subject.LICENSE,
-  Subject.LICENSE_KEY,
-  Subject.SEAT,
-  Subject.CUSTOMER,
-  Subject.OFFER,
-]);
+/** Whether a resource of this kind can be within the token's apps and slots. */
+function isWithin(caller: Caller, named: Subject): boolean {
+  const owners = OWNERS[named] ?? [];
+  return owners.length > 0 && owners.every((owner) => caller[owner].length > 0);
+}
+
+/** The owners of a resource, which must be within the scope of the token. */
+const OWNERS: Readonly<Record<Subject, readonly ('apps' | 'slots')[]>> = {
+  [Subject.UNSPECIFIED]: [],
+  [Subject.APP]: ['apps'],
+  [Subject.LICENSE]: ['apps'],
+  [Subject.LICENSE_KEY]: ['apps'],
+  [Subject.SEAT]: ['apps'],
+  [Subject.SLOT]: ['slots'],
+  [Subject.CHARGE_SESSION]: ['slots'],
+  [Subject.CALLBACK]: ['slots'],
+  [Subject.DUPLICATE_PAYMENT]: ['slots'],
+  [Subject.REFUND]: ['slots'],
+  [Subject.CUSTOMER]: ['apps'],
+  [Subject.FEE_RULE]: ['slots'],
+  [Subject.OFFER]: ['apps'],
+  [Subject.ORDER]: ['apps', 'slots'],
+  [Subject.MAIL]: ['apps'],
+};
 
 export function roleName(role: number): string {
   return wordFor(ROLES, role);

@@ -59,7 +59,7 @@ const TABLE = {
   }),
   publicUrl: setting('HUB_PUBLIC_URL', '<url>', publicUrl, {
     description:
-      'public base URL of the gateway, for callbacks; without it only a simulator on this machine can call back',
+      'public base URL of the gateway, for callbacks and the pages for customers; without it only a simulator on this machine can call back',
   }),
   databaseUrl: setting('DATABASE_URL', '<url>', secret(databaseUrl), {
     description:

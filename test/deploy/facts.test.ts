@@ -76,11 +76,21 @@ const PLACES: readonly Place[] = [
   }),
   {
     name: 'hubctl.service',
-    environment: Object.fromEntries((UNIT.get('Environment') ?? []).map((each) => each.split('='))),
+    environment: Object.fromEntries(
+      [...(UNIT.get('Environment') ?? []), ...environmentFile()].map((each) => each.split('=')),
+    ),
     words: UNIT.get('ExecStart')?.[0]?.split(' ').slice(1) ?? [],
     secrets: (UNIT.get('LoadCredential') ?? []).map((each) => `%d/${each.split(':')[0]}`),
   },
 ];
+
+/** The lines of the EnvironmentFile of the unit, as the page has it written. */
+function environmentFile(): string[] {
+  const page = readDeploy('../docs/operations/deploying.md');
+  const file = UNIT.get('EnvironmentFile')?.[0];
+  const [, lines = ''] = new RegExp(`^printf '%s\\\\n' (.+) > ${file}$`, 'm').exec(page) ?? [];
+  return lines.split(' ');
+}
 
 /** The keys of the Secret of a pod, as the page has them made. */
 function secretKeys(name: string): string[] {
@@ -141,6 +151,17 @@ describe('deploy/ agrees with the hub', () => {
       if (words[0] === 'serve') expect(() => readSettings({}, withoutFiles(environment))).to.not.throw();
     });
   }
+
+  it('on the public URL, which cores and gateways need', () => {
+    const places = PLACES.filter(({ words }) => words[0] === 'serve');
+    const urls = places.map(({ name, environment }) => [name, environment['HUB_PUBLIC_URL']]);
+    expect(Object.fromEntries(urls)).to.deep.equal({
+      'compose hub': 'https://a.b',
+      'hub-core': 'https://hub.example.com',
+      'hub-gateway': 'https://hub.example.com',
+      'hubctl.service': 'https://hub.example.com',
+    });
+  });
 
   it('on its ports, and publishes them to the machine only', () => {
     expect(of('EXPOSE').map(Number)).to.deep.equal(DEFAULT_PORTS);

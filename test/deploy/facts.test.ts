@@ -7,6 +7,7 @@ import { DRAIN_SECONDS } from '../../cli/serve/drain.ts';
 import { STOP_MS } from '../../cli/serve/serve-by-workers.ts';
 import { SETTINGS } from '../../cli/serve/setting-table.ts';
 import { readSettings } from '../../cli/serve/settings.ts';
+import { parseSmtpUrl } from '../../core/mail/sending/smtp-address.ts';
 import { writeProgram } from '../../scripts/release/bundle-program.ts';
 import { unknownToHubctl } from '../docs/known-to-hubctl.ts';
 import {
@@ -17,6 +18,7 @@ import {
   MANIFESTS,
   type Manifest,
   manifests,
+  parseManifests,
   podsOf,
   ROOT,
   readDeploy,
@@ -178,6 +180,21 @@ describe('deploy/ agrees with the hub', () => {
       /^http:\/\/([\w-]+):(\d+)$/.exec(placeOf('hub-gateway').environment['HUB_CORE_URL'] ?? '') ?? [];
     const core = ALL.find(({ kind, metadata }) => kind === 'Service' && metadata.name === host);
     expect(core?.spec.ports[0].port).to.equal(Number(port));
+  });
+
+  it('on the port of the mail server, which the policy of the cores allows on request', () => {
+    const text = readDeploy('kubernetes/network-policies.yaml');
+    const policy = parseManifests(text.replace(/# (?=- ports: )/g, '')).find(
+      ({ metadata }) => metadata.name === 'core',
+    );
+    const allowed = policy?.spec.egress.flatMap(({ ports }: { ports: { port: number }[] }) =>
+      ports.map(({ port }) => port),
+    );
+    const { port } = parseSmtpUrl('smtp://mail.example.com');
+    expect(allowed).to.include(port);
+    expect(text).to.contain(
+      `${port} of smtp://, ${parseSmtpUrl('smtps://mail.example.com').port} of smtps://`,
+    );
   });
 
   it('on the user, by number', () => {

@@ -86,9 +86,18 @@ export function createShop({ rpcUrl, gatewayUrl, token, offer, slots }: Settings
 /** Escapes text for HTML. */
 const html = (text: string) => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
+/** The currencies of ISO 4217 without two decimals. Intl shows fewer decimals of some others, such as HUF. */
+const DECIMALS: [number, string][] = [
+  [0, 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'],
+  [3, 'BHD IQD JOD KWD LYD OMR TND'],
+  [4, 'CLF UYW'],
+];
+
 function amountOf({ minorUnits, currency }: Price): string {
-  const format = new Intl.NumberFormat('en', { style: 'currency', currency });
-  return format.format(Number(minorUnits) / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2));
+  const [decimals] = DECIMALS.find(([, currencies]) => currencies.includes(currency)) ?? [2];
+  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  const format = new Intl.NumberFormat('en', { style: 'currency', currency, ...digits });
+  return format.format(Number(minorUnits) / 10 ** decimals);
 }
 
 if (import.meta.main) {

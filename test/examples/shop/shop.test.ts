@@ -8,33 +8,48 @@ import { createShop } from '../../../examples/shop/shop.ts';
 import { Role } from '../../../gen/hub/access/v1/access_pb.ts';
 import { TokenService } from '../../../gen/hub/access/v1/token_service_pb.ts';
 import { OrderState } from '../../../gen/hub/order/v1/order_pb.ts';
+import { formatDecimal, MINOR_DIGITS } from '../../../lib/presentation/money.ts';
 import { GATEWAYS, SLOTS } from '../../support/hub/payment.ts';
 import { createOffer, type Sales, startSales } from '../../support/hub/sales.ts';
 import { activate } from '../../support/network/rest.ts';
 import { asSuperuser, query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 
+const PRICE = 123_456_789n;
+/** An offer has at most so many prices. */
+const MAX_PRICES = 20;
+/** All that the hub accepts. */
+const CURRENCIES = [...new Set([...Intl.supportedValuesOf('currency'), ...MINOR_DIGITS.keys()])];
+
 describe('the example shop', () => {
   let sales: Sales;
-  let shop: Server;
+  let token: string;
   let url: string;
+  const shops: Server[] = [];
   before(async () => {
     sales = await startSales();
-    const { hub } = sales.payments;
-    const offer = await createOffer(sales, 'pro');
+    const tokens = createClient(TokenService, sales.payments.hub.transport);
     const slots = Object.values(SLOTS);
-    const tokens = createClient(TokenService, hub.transport);
-    const { token } = await tokens.createToken({ role: Role.SHOP, apps: [sales.app], slots });
-    shop = createShop({ rpcUrl: hub.rpcUrl, gatewayUrl: hub.gatewayUrl, token, offer, slots });
-    shop.listen(0, '127.0.0.1');
-    await once(shop, 'listening');
-    url = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`;
+    ({ token } = await tokens.createToken({ role: Role.SHOP, apps: [sales.app], slots }));
+    url = await open(await createOffer(sales, 'pro'));
   });
   after(async () => {
-    shop.closeAllConnections();
-    shop.close();
+    for (const shop of shops) {
+      shop.closeAllConnections();
+      shop.close();
+    }
     await sales.stop();
   });
+
+  /** Opens a shop that sells an offer. */
+  const open = async (offer: string): Promise<string> => {
+    const { rpcUrl, gatewayUrl } = sales.payments.hub;
+    const shop = createShop({ rpcUrl, gatewayUrl, token, offer, slots: Object.values(SLOTS) });
+    shops.push(shop);
+    shop.listen(0, '127.0.0.1');
+    await once(shop, 'listening');
+    return `http://127.0.0.1:${(shop.address() as AddressInfo).port}`;
+  };
 
   const read = async (path: string, cookie = '') => (await fetch(url + path, { headers: { cookie } })).text();
 
@@ -51,6 +66,22 @@ describe('the example shop', () => {
     expect(await refused.text())
       .to.contain('must be an email address')
       .and.not.contain('{');
+  });
+
+  it('shows the price in each currency with as many decimals as the hub', async () => {
+    const shown: Record<string, string> = {};
+    for (let at = 0; at < CURRENCIES.length; at += MAX_PRICES) {
+      const currencies = CURRENCIES.slice(at, at + MAX_PRICES);
+      const prices = currencies.map((currency) => ({ currency, minorUnits: PRICE }));
+      const offer = await createOffer(sales, `world-${at}`, { prices });
+      const page = await (await fetch(await open(offer))).text();
+      for (const [, currency = '', price = ''] of page.matchAll(/<option value=(\w+)>([^<]+)/g)) {
+        shown[currency] = (/\d[\d,.]*$/.exec(price)?.[0] ?? '').replaceAll(',', '');
+      }
+    }
+    const expected = CURRENCIES.map((currency) => [currency, formatDecimal(PRICE, currency)]);
+    expect(shown).to.deep.equal(Object.fromEntries(expected));
+    expect(shown).to.deep.include({ HUF: '1234567.89', IQD: '123456.789', JPY: '123456789' });
   });
 
   it('asks for patience if a paid order is blocked, and then shows the key', async () => {

@@ -345,6 +345,29 @@ describe('events and endpoints in the console', () => {
       expect((await onlyEndpoint())?.failingSince).to.equal(undefined);
     });
 
+    it('shows its secret before the page is loaded again', async () => {
+      await open('#/endpoints', hub.token);
+      await begin('Add endpoint');
+      await field('URL').fill(receiver.url);
+      await check('all events').check();
+      let release = (): void => {};
+      const held = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      await page.route('**/ListEndpoints', async (route) => {
+        await held;
+        await route.continue();
+      });
+      try {
+        await submit('Add');
+        expect(await field('Secret').inputValue()).to.match(/^whsec_/);
+      } finally {
+        release();
+      }
+      await submit('Close');
+      await rows('Endpoints').getByText(receiver.url).waitFor();
+    });
+
     it('gets a new secret, shown once, while the old one still signs', async () => {
       const { endpoint, secret } = await events.createEndpoint({
         settings: { url: receiver.url, events: ['license.issued'] },

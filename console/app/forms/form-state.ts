@@ -109,8 +109,10 @@ export function useForm<K extends string, S>(options: FormOptions<K, S>) {
       perform(async () => {
         const outcome = await submit({ ...state, changed });
         const { announce: text, show, goTo } = typeof outcome === 'string' ? { announce: outcome } : outcome;
-        if (goTo === undefined) await refreshPage();
-        else go(goTo);
+        if (goTo !== undefined) go(goTo);
+        // The hub may show the result only once: it must not wait for the page.
+        else if (show !== undefined) void refreshPage();
+        else await refreshPage();
         announce(text);
         const result = show === undefined ? undefined : { title: text.replace(/\.$/, ''), show };
         return (before) => ({ ...before, isOpen: result !== undefined, result });

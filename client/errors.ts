@@ -1,4 +1,5 @@
 // LicenseError, the only error of the client, and its stable codes.
+import { END_CODES } from './verdict/reasons.ts';
 
 /** Transient: the same call may succeed later. */
 export const RETRYABLE_CODES = [
@@ -16,24 +17,20 @@ export const RETRYABLE_CODES = [
 
 /** Permanent: a retry fails until the cause is fixed. */
 export const PERMANENT_CODES = [
+  ...END_CODES,
   'invalid_json',
   'invalid_request',
   'callback_malformed',
   'claim_invalid',
-  'seat_not_active',
   'not_found',
   'gateway_unknown',
   'session_unknown',
   'app_unknown',
   'license_key_unknown',
-  'license_unknown',
   'limit_profile_unknown',
   'seat_unknown',
   'method_not_allowed',
   'seat_limit_reached',
-  'license_expired',
-  'license_revoked',
-  'license_suspended',
   'body_too_large',
   'unsupported_media_type',
   'headers_too_large',

@@ -28,7 +28,8 @@ export function buildClient(folder) {
       // Function names stay, for the stacks of errors.
       minify: true,
       keepNames: true,
-      lineLimit: 110,
+      define: { 'Number.POSITIVE_INFINITY': 'Infinity' }, // shorter
+      lineLimit: 400,
       legalComments: 'none',
       logLevel: 'warning',
     });
@@ -70,6 +71,7 @@ function declarationsFor(entry, declared) {
   const parts = [...modules].map(([name, text]) => {
     const own = text
       .replace(/^import .+;\n/gm, '')
+      .replace(/^(?: {4})+/gm, (indent) => '\t'.repeat(indent.length / 4))
       .replace(/^(export (?:type )?\{.+\}) from .+;\n/gm, '$1;\n');
     return name === entry ? own : own.replace(/^export (?:(?:type )?\{.*\};\n)?/gm, '');
   });

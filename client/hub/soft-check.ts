@@ -7,7 +7,7 @@ import type { Limits } from '../license/limits.ts';
 import { formatRfc3339, parseRfc3339 } from '../license/rfc3339.ts';
 import type { Expected, VerifiedLicense } from '../license/verify-license.ts';
 import { type LicenseState, recordOf } from '../state/license-state.ts';
-import type { LicenseRecord } from '../state/record.ts';
+import { isSameLicense, type LicenseRecord } from '../state/record.ts';
 import type { RecordCache } from '../state/record-cache.ts';
 import type { TrustedTime } from '../state/trusted-time.ts';
 import { type EndCode, isEndCode } from '../verdict/reasons.ts';
@@ -181,9 +181,4 @@ function issuedAt(state: LicenseState): number {
   return (
     (state.kind === 'license' ? parseRfc3339(state.license.issuedAt) : undefined) ?? Number.NEGATIVE_INFINITY
   );
-}
-
-function isSameLicense(one: LicenseRecord, other: LicenseRecord): boolean {
-  const copy = ({ license, end }: LicenseRecord) => JSON.stringify(license ?? end);
-  return copy(one) === copy(other);
 }

@@ -2,8 +2,8 @@
 import { LicenseError } from '../errors.ts';
 import type { Expected } from '../license/verify-license.ts';
 import { createSerialQueue } from '../serial-queue.ts';
-import { type LicenseState, readLicenseState } from './license-state.ts';
-import { type LicenseRecord, writeRecord } from './record.ts';
+import { type LicenseState, readLicenseState, recordOf } from './license-state.ts';
+import { isSameLicense, type LicenseRecord, writeRecord } from './record.ts';
 import type { LicenseStore } from './store.ts';
 
 export type RecordCache = ReturnType<typeof createRecordCache>;
@@ -20,37 +20,58 @@ export function createRecordCache(
   const queue = createSerialQueue();
   let state: LicenseState = { kind: 'nothing' };
   let problem: LicenseError | undefined;
-  /** The text of the record, and whether the store has it. */
-  let kept: { text: string | undefined; isSaved: boolean } | undefined;
+  /** What the store had when it was last read or written; undefined before that. */
+  let stored: Copy | undefined;
+  /** The record in memory: `stored`, or a later one that could not be saved. */
+  let held: Copy | undefined;
 
-  const hold = async (text: string | undefined, isSaved: boolean): Promise<void> => {
-    const next = await readLicenseState(text, expected);
-    kept = { text, isSaved };
-    state = next;
+  const read = async (text: string | undefined): Promise<Copy> => ({
+    text,
+    state: await readLicenseState(text, expected),
+  });
+  const hold = (copy: Copy): void => {
+    held = copy;
+    state = copy.state;
     onRead(state);
   };
-  const save = async (text: string | undefined): Promise<void> => {
+  const save = async (copy: Copy): Promise<void> => {
     try {
-      await (text === undefined ? store.clear() : store.save(text));
-      kept = { text, isSaved: true };
+      await (copy.text === undefined ? store.clear() : store.save(copy.text));
+      stored = copy;
       problem = undefined;
     } catch (cause) {
       problem = new LicenseError('store_failed', 'the license record cannot be saved', { cause });
     }
   };
+  /**
+   * Whether memory has a record that could not be saved and that is to replace `found`. Another process may have saved
+   * `found` since. Then its license counts, unless it is still the old one and memory has a new one.
+   */
+  const isToReplace = (found: Copy): boolean => {
+    if (held === undefined || held === stored || held === found) return false;
+    if (stored === undefined || found.text === stored.text) return true;
+    const before = recordOf(stored.state);
+    return isSameLicense(recordOf(found.state), before) && !isSameLicense(recordOf(held.state), before);
+  };
   const load = async (): Promise<void> => {
-    // A record that could not be saved is newer than the stored one.
-    if (kept?.isSaved === false) return save(kept.text);
     let text: string | undefined;
     try {
       text = (await store.load()) ?? undefined; // localStorage returns null
-      problem = undefined;
     } catch (cause) {
       problem = new LicenseError('store_failed', 'the license record cannot be loaded', { cause });
-      if (kept === undefined) state = { kind: 'unusable', reason: 'store_failed' };
+      if (held === undefined) state = { kind: 'unusable', reason: 'store_failed' };
       return;
     }
-    if (kept === undefined || text !== kept.text) await hold(text, true);
+    const found = held !== undefined && held.text === text ? held : await read(text);
+    if (held !== undefined && isToReplace(found)) return save(held);
+    problem = undefined;
+    stored = found;
+    if (found !== held) hold(found);
+  };
+  const replace = async (text: string | undefined): Promise<void> => {
+    const copy = await read(text);
+    hold(copy);
+    await save(copy);
   };
 
   return {
@@ -69,13 +90,11 @@ export function createRecordCache(
         await load();
         const record = next(state);
         if (record === undefined) return;
-        await hold(await writeRecord(record), false);
-        await save(kept?.text);
+        await replace(await writeRecord(record));
       }),
-    clear: (): Promise<void> =>
-      queue(async () => {
-        await hold(undefined, false);
-        await save(undefined);
-      }),
+    clear: (): Promise<void> => queue(() => replace(undefined)),
   };
 }
+
+/** The text of a record, and its state. */
+type Copy = { readonly text: string | undefined; readonly state: LicenseState };

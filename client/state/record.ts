@@ -56,6 +56,11 @@ export async function readRecord(text: string): Promise<LicenseRecord> {
   return record;
 }
 
+/** Whether two records contain the same copy of a license, or the same end, or nothing. */
+export function isSameLicense(one?: LicenseRecord, other?: LicenseRecord): boolean {
+  return JSON.stringify(one?.license ?? one?.end) === JSON.stringify(other?.license ?? other?.end);
+}
+
 async function checksumOf(text: string): Promise<string> {
   return encodeBase64url(new Uint8Array(await sha256(`${FORM}\n${text}`)));
 }

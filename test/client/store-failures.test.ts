@@ -5,13 +5,12 @@ import { startHub, type TestHub } from '../support/hub/hub.ts';
 import { issueLicense, type TestLicense } from '../support/hub/license.ts';
 import { failureOf } from './failure-of.ts';
 import { createMachine, publicKeyOf } from './machine.ts';
-import { createVirtualTime, DAY } from './virtual-time.ts';
+import { createVirtualTime, DAY, MINUTE } from './virtual-time.ts';
 
 type BreakableStore = LicenseStore & { breaks: { load: boolean; save: boolean } };
 
 /** A store whose disk can fail. */
-function createBreakableStore(): BreakableStore {
-  const store = createMemoryStore();
+function createBreakableStore(store = createMemoryStore()): BreakableStore {
   const breaks = { load: false, save: false };
   const orFail = async <T>(isBroken: boolean, work: () => Promise<T>): Promise<T> => {
     if (isBroken) throw new Error('the disk is gone');
@@ -143,6 +142,55 @@ describe('a license client with a store that', () => {
     expect((await other.check()).licensed).to.equal(true);
     await other.deactivate();
     expect((await one.check()).licensed).to.equal(false);
+  });
+
+  /** Two processes of one machine; the saves of the first one fail while `breaks.save` is set. */
+  const twoProcesses = async () => {
+    const shared = createMemoryStore();
+    const store = createBreakableStore(shared);
+    const other = await issueLicense(hub.admin, { app: issued.app });
+    const [first, second] = [await machineWith(store).open(), await machineWith(shared).open()];
+    await first.activate(issued.licenseKey);
+    await second.check();
+    const stored = async () => (await machineWith(shared).open()).current().license?.licenseId;
+    return { breaks: store.breaks, first, second, other, stored };
+  };
+
+  it('has another license after a failed save of the time keeps that one', async () => {
+    const { breaks, first, second, other, stored } = await twoProcesses();
+    time.advance(6 * MINUTE);
+    breaks.save = true;
+    expect((await first.check()).problem?.code).to.equal('store_failed');
+    breaks.save = false;
+    await second.activate(other.licenseKey);
+    expect(await first.check()).to.include({ licensed: true, problem: undefined });
+    expect(first.current().license?.licenseId).to.equal(other.licenseId);
+    expect(await stored()).to.equal(other.licenseId);
+  });
+
+  it('has a suspension of the same license after a failed save of the time keeps it', async () => {
+    const { breaks, first, second, other } = await twoProcesses();
+    await first.activate(other.licenseKey);
+    time.advance(6 * MINUTE);
+    breaks.save = true;
+    await first.check();
+    breaks.save = false;
+    await hub.admin.suspendLicense({ licenseId: other.licenseId, reason: 'not paid' });
+    await second.recheck({ force: true });
+    expect(await first.check()).to.include({ licensed: false, reason: 'license_suspended' });
+    expect(await second.check()).to.include({ licensed: false, reason: 'license_suspended' });
+  });
+
+  it('has a later time of the same license after a failed save of a new license gets the new one', async () => {
+    const { breaks, first, second, other, stored } = await twoProcesses();
+    breaks.save = true;
+    expect((await failureOf(first.activate(other.licenseKey))).code).to.equal('store_failed');
+    breaks.save = false;
+    time.advance(6 * MINUTE);
+    await second.check();
+    expect(await first.check()).to.include({ licensed: true, problem: undefined });
+    expect(await stored()).to.equal(other.licenseId);
+    expect((await second.check()).license?.licenseId).to.equal(other.licenseId);
   });
 
   it('has another license when the response arrives keeps that one', async () => {

@@ -85,23 +85,20 @@ export function createActivation(options: ActivationOptions): Activation {
       hubQueue(async () => {
         if (licenseKey !== undefined) checkKey(licenseKey);
         await recordCache.reload();
-        const { state } = recordCache;
-        const record = recordOf(state);
-        const key = licenseKey ?? record?.licenseKey;
+        const key = licenseKey ?? recordOf(recordCache.state)?.licenseKey;
         if (key === undefined) {
           throw new LicenseError(
             'license_key_missing',
             'no license key is stored: pass licenseKey to release the seat',
           );
         }
-        const isUnreadable = state.kind === 'unusable' && state.reason === 'record_unreadable';
-        const isHeld = record === undefined ? isUnreadable : await isKeyOf(record, key);
+        const isHeld = await holdsKey(recordCache.state, key);
         // Clearing the record also clears the list of seats to release.
         if (isHeld) await releaseSeats(signal);
         await calls.deactivate(key, signal);
-        await (isHeld
-          ? recordCache.clear()
-          : recordCache.update((found) => withoutPendingRelease(recordOf(found), key)));
+        // Another process may have stored another license since, with this key to release.
+        if (isHeld) await recordCache.clear((found) => holdsKey(found, key));
+        await recordCache.update((found) => withoutPendingRelease(recordOf(found), key));
         backOff.succeeded();
         return publishSaved();
       }, signal),
@@ -121,6 +118,13 @@ function replacedSeat(
   if (!isOther) return { seat: 'none', keys: others };
   if (before !== undefined) return { seat: 'pending', keys: others };
   return { seat: state.kind === 'license' ? 'left' : 'none', keys: others };
+}
+
+/** Whether the record has this key. A record that cannot be read may have any key. */
+async function holdsKey(state: LicenseState, licenseKey: string): Promise<boolean> {
+  const record = recordOf(state);
+  if (record !== undefined) return isKeyOf(record, licenseKey);
+  return state.kind === 'unusable' && state.reason === 'record_unreadable';
 }
 
 function checkKey(licenseKey: unknown): void {

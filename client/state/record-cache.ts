@@ -92,7 +92,12 @@ export function createRecordCache(
         if (record === undefined) return;
         await replace(await writeRecord(record));
       }),
-    clear: (): Promise<void> => queue(() => replace(undefined)),
+    /** Reloads, then removes the record if `isRemoved` agrees. */
+    clear: (isRemoved: (state: LicenseState) => Promise<boolean>): Promise<void> =>
+      queue(async () => {
+        await load();
+        if (await isRemoved(state)) await replace(undefined);
+      }),
   };
 }
 

@@ -153,7 +153,7 @@ describe('a license client with a store that', () => {
     await first.activate(issued.licenseKey);
     await second.check();
     const stored = async () => (await machineWith(shared).open()).current().license?.licenseId;
-    return { breaks: store.breaks, first, second, other, stored };
+    return { store, breaks: store.breaks, first, second, other, stored };
   };
 
   it('has another license after a failed save of the time keeps that one', async () => {
@@ -208,5 +208,18 @@ describe('a license client with a store that', () => {
     const slow = await machineWith(store).open({ fetch: late });
     expect(await slow.recheck({ force: true })).to.include({ licensed: true });
     expect((await machineWith(store).open()).current().license?.licenseId).to.equal(issued.licenseId);
+  });
+
+  it('has another license when its own seat is released keeps that one', async () => {
+    const { store, second, other, stored } = await twoProcesses();
+    const late: typeof fetch = async (input, init) => {
+      const answer = await fetch(input, init);
+      await second.activate(other.licenseKey);
+      return answer;
+    };
+    const slow = await machineWith(store).open({ fetch: late });
+    const verdict = await slow.deactivate();
+    expect(verdict.license?.licenseId).to.equal(other.licenseId);
+    expect(await stored()).to.equal(other.licenseId);
   });
 });

@@ -94,7 +94,7 @@ export function createActivation(options: ActivationOptions): Activation {
         }
         const isHeld = await holdsKey(recordCache.state, key);
         // Clearing the record also clears the list of seats to release.
-        if (isHeld) await releaseSeats(signal);
+        if (isHeld) await releaseSeats(signal, { isClearing: true });
         await calls.deactivate(key, signal);
         // Another process may have stored another license since, with this key to release.
         if (isHeld) await recordCache.clear((found) => holdsKey(found, key));

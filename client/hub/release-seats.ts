@@ -8,13 +8,16 @@ import type { LicenseRecord } from '../state/record.ts';
 import type { RecordCache } from '../state/record-cache.ts';
 import type { HubCalls } from './hub-calls.ts';
 
-/** Releases the seats in the record. Rejects with LicenseError; the record keeps those that remain. */
-export type ReleaseSeats = (signal?: Signal) => Promise<void>;
+/**
+ * Releases the seats in the record. Releases none if the record could not be saved, except with `isClearing`: the caller
+ * removes the record next. Rejects with LicenseError; the record keeps those that remain.
+ */
+export type ReleaseSeats = (signal?: Signal, options?: { readonly isClearing?: boolean }) => Promise<void>;
 
 export function createReleaseSeats(calls: HubCalls, recordCache: RecordCache): ReleaseSeats {
-  return async (signal) => {
+  return async (signal, { isClearing = false } = {}) => {
     // The store may still hold the old license: keep its seat until the new record is saved.
-    if (recordCache.problem !== undefined) return;
+    if (recordCache.problem !== undefined && !isClearing) return;
     for (const licenseKey of recordOf(recordCache.state)?.toRelease ?? []) {
       try {
         await calls.deactivate(licenseKey, signal);

@@ -366,7 +366,8 @@ describe('a license client', () => {
       expect([await seatsOf(issued), await seatsOf(other)]).to.deep.equal([0, 0]);
     });
 
-    it('keeps the old seat until the new license is stored', async () => {
+    /** A client with a new license that it could not save, because the disk became full. */
+    const unsaved = async () => {
       const { issued, other } = await twoLicenses();
       const memory = createMemoryStore();
       const disk = { isFull: false };
@@ -379,11 +380,23 @@ describe('a license client', () => {
       await client.activate(issued.licenseKey);
       disk.isFull = true;
       expect((await failureOf(client.activate(other.licenseKey))).code).to.equal('store_failed');
+      return { issued, other, disk, machine, client };
+    };
+
+    it('keeps the old seat until the new license is stored', async () => {
+      const { issued, other, disk, client } = await unsaved();
       expect(await seatsOf(issued), 'the one that a restart finds').to.equal(1);
       disk.isFull = false;
       time.advance(DAY);
       await client.recheck();
       expect([await seatsOf(issued), await seatsOf(other)]).to.deep.equal([0, 1]);
+    });
+
+    it('releases both seats when it is released before the new license is stored', async () => {
+      const { issued, other, machine, client } = await unsaved();
+      expect(await client.deactivate()).to.include({ licensed: false, reason: 'no_license' });
+      expect([await seatsOf(issued), await seatsOf(other)]).to.deep.equal([0, 0]);
+      expect(await machine.store.load()).to.equal(undefined);
     });
 
     it('reports an abandoned old seat if its key was not stored', async () => {

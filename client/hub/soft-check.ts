@@ -48,7 +48,7 @@ export function createSoftCheck({ recordCache, calls, expected, trustedTime }: S
         return { ...rest, isSuspended: true, checkedAt };
       }
       // Removes the license itself, so that neither a mistake nor tampering restores it.
-      const { license: _, key: __, isSuspended: ___, ...kept } = rest;
+      const { license: _, key: __, isSuspended: ___, hasChangedTerms: ____, ...kept } = rest;
       return { ...kept, end: { code, licenseId: target.licenseId }, checkedAt };
     });
     return isUnconfirmed;
@@ -56,9 +56,9 @@ export function createSoftCheck({ recordCache, calls, expected, trustedTime }: S
 
   const renew = async (checked: LicenseRecord, licenseKey: string, signal?: Signal): Promise<void> => {
     const verified = await obtainLicense(calls, expected, licenseKey, signal).catch(async (error) => {
-      // The status has passed, so the next soft check would be far away. A refused key is not tried more often.
-      const isRetryable = error instanceof LicenseError && error.isRetryable;
-      if (isRetryable) await change(checked, (record) => ({ ...record, hasChangedTerms: true }));
+      // A refused key is not tried more often.
+      const isRefused = error instanceof LicenseError && !error.isRetryable && error.code !== 'aborted';
+      if (isRefused) await change(checked, ({ hasChangedTerms: _, ...record }) => record);
       throw error;
     });
     await change(checked, ({ recheckAfterSeconds, toRelease }) => ({
@@ -87,14 +87,17 @@ export function createSoftCheck({ recordCache, calls, expected, trustedTime }: S
       const { licenseKey } = record;
       try {
         const status = await calls.status(licenseId, signal);
+        const keyToRenew = wantsRenewal(state, status) ? licenseKey : undefined;
         await change(record, ({ unconfirmedRefusal: _, isSuspended: __, hasChangedTerms: ___, ...rest }) => {
           const time = Math.max(status.checkedAt, issuedAt(state));
           trustedTime.set(time);
           const at = formatRfc3339(time);
-          return { ...rest, seenAt: at, checkedAt: at, recheckAfterSeconds: status.recheckAfterSeconds };
+          const times = { seenAt: at, checkedAt: at, recheckAfterSeconds: status.recheckAfterSeconds };
+          // The status has passed, so the next soft check would be far away if this process ended before the renewal.
+          return { ...rest, ...times, ...(keyToRenew !== undefined && { hasChangedTerms: true }) };
         });
         // The status is active, so this machine has the seat: activating again takes no other seat.
-        if (licenseKey !== undefined && wantsRenewal(state, status)) await renew(record, licenseKey, signal);
+        if (keyToRenew !== undefined) await renew(record, keyToRenew, signal);
       } catch (error) {
         const code = endCodeOf(error);
         if (code === undefined || (await refuse(target, code))) throw error;

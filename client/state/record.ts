@@ -24,7 +24,7 @@ export type LicenseRecord = {
   readonly unconfirmedRefusal?: UnconfirmedRefusal;
   /** The hub has suspended the license, which stays here until the hub resumes or ends it. */
   readonly isSuspended?: boolean;
-  /** Changed terms could not be fetched yet. */
+  /** Changed terms, or a new lease, have not been fetched yet. */
   readonly hasChangedTerms?: boolean;
   /** License keys of replaced licenses whose seats still have to be released. */
   readonly toRelease?: readonly string[];

@@ -57,6 +57,23 @@ describe('the terms of a license', () => {
   const suspend = ({ licenseId }: TestLicense) => hub.admin.suspendLicense({ licenseId, reason: 'not paid' });
   const resume = ({ licenseId }: TestLicense) => hub.admin.resumeLicense({ licenseId });
 
+  /** Soft-checks until the license is requested: then the caller aborts, or nothing happens any more. */
+  const interruptFetch = async (machine: Machine, how: 'aborted' | 'killed'): Promise<void> => {
+    const caller = new AbortController();
+    const { promise: requested, resolve: request } = Promise.withResolvers<void>();
+    const silent: typeof fetch = (input, init) => {
+      if (init?.method !== 'POST') return fetch(input, init);
+      request();
+      return new Promise(() => {});
+    };
+    const client = await machine.open({ fetch: silent, timeoutMs: DAY });
+    const call = client.recheck({ force: true, signal: caller.signal });
+    await requested;
+    if (how === 'killed') return;
+    caller.abort();
+    expect((await failureOf(call)).code).to.equal('aborted');
+  };
+
   it('name features and metadata, also after a restart and offline', async () => {
     const { machine } = await activated({
       features: ['export', 'sync'],
@@ -176,6 +193,33 @@ describe('the terms of a license', () => {
       expect((await (await machine.open()).recheck()).features).to.deep.equal(['export', 'sync']);
     });
 
+    it('are fetched soon after an aborted fetch', async () => {
+      const { issued, machine } = await activated();
+      await change(issued, { features: ['export'] });
+      await interruptFetch(machine, 'aborted');
+      time.advance(MINUTE);
+      expect((await (await machine.open()).recheck()).features).to.deep.equal(['export']);
+    });
+
+    it('are fetched soon after the process ended during a fetch', async () => {
+      const { issued, machine } = await activated();
+      await change(issued, { features: ['export'] });
+      await interruptFetch(machine, 'killed');
+      time.advance(MINUTE);
+      expect((await (await machine.open()).recheck()).features).to.deep.equal(['export']);
+    });
+
+    it('are not requested again after the license has ended', async () => {
+      const { issued, machine } = await activated();
+      await change(issued, { features: ['export'] });
+      await interruptFetch(machine, 'aborted');
+      await hub.admin.revokeLicense({ licenseId: issued.licenseId, reason: 'refund' });
+      expect((await (await machine.open()).recheck()).licensed).to.equal(false);
+      machine.requests.length = 0;
+      await (await machine.open()).recheck();
+      expect(machine.requests).to.not.include(`GET /v1/status/${issued.licenseId}`);
+    });
+
     it('leave the old copy if the license has a new key, and the old key is not tried again soon', async () => {
       const { issued, machine, client } = await activated({ features: ['export'] });
       await change(issued, { features: ['sync'] });
@@ -199,6 +243,16 @@ describe('the terms of a license', () => {
       expect(await client.recheck({ force: true })).to.include({ licensed: true, problem: undefined });
       expect(machine.requests, 'it asks with its own fetch').to.deep.equal([]);
     });
+  });
+
+  it('of a reinstated license are fetched soon after an aborted fetch', async () => {
+    const { issued, machine, client } = await activated();
+    await hub.admin.revokeLicense({ licenseId: issued.licenseId, reason: 'mistake' });
+    expect((await client.recheck({ force: true })).licensed).to.equal(false);
+    await hub.admin.reinstateLicense({ licenseId: issued.licenseId });
+    await interruptFetch(machine, 'aborted');
+    time.advance(MINUTE);
+    expect((await (await machine.open()).recheck()).licensed).to.equal(true);
   });
 
   describe('of a suspended license', () => {

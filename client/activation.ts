@@ -45,13 +45,14 @@ export function createActivation(options: ActivationOptions): Activation {
   };
 
   /** A failure to release does not fail the activation: the client retries later. */
-  const tryReleaseSeats = async (signal?: Signal): Promise<void> => {
+  const tryReleaseSeats = async (signal?: Signal): Promise<boolean> => {
     backOff.succeeded();
     try {
-      await releaseSeats(signal);
+      return await releaseSeats(signal);
     } catch (error) {
       if (!(error instanceof LicenseError)) throw error;
       if (error.code !== 'aborted') backOff.failed(error);
+      return false;
     }
   };
 
@@ -60,13 +61,13 @@ export function createActivation(options: ActivationOptions): Activation {
       hubQueue(async () => {
         checkKey(licenseKey);
         await recordCache.reload();
-        const left: { seat: PreviousSeat } = { seat: 'none' };
+        const replaced: { seat: PreviousSeat } = { seat: 'none' };
         try {
           const verified = await obtainLicense(calls, expected, licenseKey, signal);
           const members = await keyFields(licenseKey);
           await recordCache.update((state) => {
             const { seat, keys } = replacedSeat(state, verified.license.licenseId, licenseKey);
-            left.seat = seat;
+            replaced.seat = seat;
             const record = { ...createRecord(verified, trustedTime), ...members };
             return keys.length > 0 ? { ...record, toRelease: keys } : record;
           });
@@ -76,9 +77,11 @@ export function createActivation(options: ActivationOptions): Activation {
           publisher.publish();
           throw error;
         }
-        await tryReleaseSeats(signal);
-        const isReleased = left.seat === 'pending' && recordOf(recordCache.state)?.toRelease === undefined;
-        return { ...publishSaved(), previousSeat: isReleased ? 'released' : left.seat };
+        const isKnown = await tryReleaseSeats(signal);
+        if (replaced.seat === 'pending' && recordOf(recordCache.state)?.toRelease === undefined) {
+          replaced.seat = isKnown ? 'released' : 'left';
+        }
+        return { ...publishSaved(), previousSeat: replaced.seat };
       }, signal),
 
     deactivate: ({ licenseKey, signal } = {}) =>
@@ -94,7 +97,7 @@ export function createActivation(options: ActivationOptions): Activation {
         }
         const isHeld = await holdsKey(recordCache.state, key);
         // Clearing the record also clears the list of seats to release.
-        if (isHeld) await releaseSeats(signal, { isClearing: true });
+        if (isHeld) await releaseSeats(signal, true);
         await calls.deactivate(key, signal);
         // Another process may have stored another license since, with this key to release.
         if (isHeld) await recordCache.clear((found) => holdsKey(found, key));
@@ -105,7 +108,7 @@ export function createActivation(options: ActivationOptions): Activation {
   };
 }
 
-/** The state of the previous license's seat, and the keys of all seats that still have to be released. */
+/** The state of the previous license's seat, and the keys of all seats still to release, with its key last. */
 function replacedSeat(
   state: LicenseState,
   licenseId: string,

@@ -10,22 +10,27 @@ import type { HubCalls } from './hub-calls.ts';
 
 /**
  * Releases the seats in the record. Releases none if the record could not be saved, except with `isClearing`: the caller
- * removes the record next. Rejects with LicenseError; the record keeps those that remain.
+ * removes the record next. Resolves to false if the hub does not know the last key: its license may have a new one, and
+ * the seat. Rejects with LicenseError; the record keeps the seats that remain.
  */
-export type ReleaseSeats = (signal?: Signal, options?: { readonly isClearing?: boolean }) => Promise<void>;
+export type ReleaseSeats = (signal?: Signal, isClearing?: boolean) => Promise<boolean>;
 
 export function createReleaseSeats(calls: HubCalls, recordCache: RecordCache): ReleaseSeats {
-  return async (signal, { isClearing = false } = {}) => {
+  return async (signal, isClearing) => {
     // The store may still hold the old license: keep its seat until the new record is saved.
-    if (recordCache.problem !== undefined && !isClearing) return;
+    if (recordCache.problem !== undefined && !isClearing) return true;
+    let isKnown = true;
     for (const licenseKey of recordOf(recordCache.state)?.toRelease ?? []) {
       try {
         await calls.deactivate(licenseKey, signal);
+        isKnown = true;
       } catch (error) {
         if (!isPermanentRefusal(error)) throw error;
+        isKnown = error.code !== 'license_key_unknown';
       }
       await recordCache.update((state) => withoutPendingRelease(recordOf(state), licenseKey));
     }
+    return isKnown;
   };
 }
 
@@ -40,7 +45,7 @@ export function withoutPendingRelease(
   return { ...rest, ...(others.length > 0 && { toRelease: others }) };
 }
 
-/** The hub refused permanently: the seat does not exist. */
-function isPermanentRefusal(error: unknown): boolean {
+/** The hub refused permanently: no seat can be released with this key. */
+function isPermanentRefusal(error: unknown): error is LicenseError {
   return error instanceof LicenseError && error.status !== undefined && !error.isRetryable;
 }

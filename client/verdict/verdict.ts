@@ -45,6 +45,6 @@ export type Activated = Verdict & { readonly previousSeat: PreviousSeat };
 
 /**
  * `none`: no license was replaced. `released`: its seat is released. `pending`: the release failed, and the client retries
- * it. `left`: its key is not stored; call `deactivate({ licenseKey })` to release the seat.
+ * it. `left`: its key is not stored, or the license has a new one; call `deactivate({ licenseKey })` to release the seat.
  */
 export type PreviousSeat = 'none' | 'released' | 'pending' | 'left';

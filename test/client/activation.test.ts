@@ -407,6 +407,19 @@ describe('a license client', () => {
       expect(await seatsOf(issued)).to.equal(1);
     });
 
+    it('reports an abandoned old seat if its license has a new key, and can release it', async () => {
+      const { issued, other } = await twoLicenses();
+      const machine = await machineFor(issued);
+      const client = await machine.open();
+      await client.activate(issued.licenseKey);
+      const { licenseKey } = await hub.admin.rekeyLicense({ licenseId: issued.licenseId });
+      expect(await client.activate(other.licenseKey)).to.include({ licensed: true, previousSeat: 'left' });
+      expect(await seatsOf(issued)).to.equal(1);
+      expect(await machine.store.load(), 'which cannot release it').to.not.include(issued.licenseKey);
+      expect((await client.deactivate({ licenseKey })).licensed).to.equal(true);
+      expect([await seatsOf(issued), await seatsOf(other)]).to.deep.equal([0, 1]);
+    });
+
     it('does not wait for a seat that the hub no longer knows', async () => {
       const { issued, other } = await twoLicenses();
       const client = await (await machineFor(issued)).open();

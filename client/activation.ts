@@ -44,15 +44,15 @@ export function createActivation(options: ActivationOptions): Activation {
     return verdict;
   };
 
-  /** A failure to release does not fail the activation: the client retries later. */
-  const tryReleaseSeats = async (signal?: Signal): Promise<boolean> => {
+  /** Does what follows a successful call. A failure does not fail that call: the client retries later. */
+  const followUp = async <T>(work: Promise<T>): Promise<T | undefined> => {
     backOff.succeeded();
     try {
-      return await releaseSeats(signal);
+      return await work;
     } catch (error) {
       if (!(error instanceof LicenseError)) throw error;
       if (error.code !== 'aborted') backOff.failed(error);
-      return false;
+      return undefined;
     }
   };
 
@@ -77,7 +77,7 @@ export function createActivation(options: ActivationOptions): Activation {
           publisher.publish();
           throw error;
         }
-        const isKnown = await tryReleaseSeats(signal);
+        const isKnown = await followUp(releaseSeats(signal));
         if (replaced.seat === 'pending' && recordOf(recordCache.state)?.toRelease === undefined) {
           replaced.seat = isKnown ? 'released' : 'left';
         }
@@ -102,7 +102,9 @@ export function createActivation(options: ActivationOptions): Activation {
         // Another process may have stored another license since, with this key to release.
         if (isHeld) await recordCache.clear((found) => holdsKey(found, key));
         await recordCache.update((found) => withoutPendingRelease(recordOf(found), key));
-        backOff.succeeded();
+        if (isHeld) backOff.succeeded();
+        // This key may be a new key of the stored license. Only the hub knows.
+        else await followUp(softCheck.run(signal, { isSeatReleased: true }));
         return publishSaved();
       }, signal),
   };

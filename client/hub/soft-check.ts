@@ -33,14 +33,14 @@ export function createSoftCheck({ recordCache, calls, expected, trustedTime }: S
       return record !== undefined && isSameLicense(record, checked) ? next(record) : undefined;
     });
 
-  /** Resolves to whether the refusal still has to be confirmed. */
-  const refuse = async (target: CheckTarget, code: EndCode): Promise<boolean> => {
+  /** Resolves to whether the refusal still has to be confirmed; one that `isFinal` does not. */
+  const refuse = async (target: CheckTarget, code: EndCode, isFinal = false): Promise<boolean> => {
     let isUnconfirmed = false;
     await change(target.record, (record) => {
       const { now } = trustedTime.read();
       const { unconfirmedRefusal: before, ...rest } = record;
       const unconfirmedRefusal =
-        record.end === undefined ? nextUnconfirmedRefusal(code, now, before) : undefined;
+        record.end === undefined && !isFinal ? nextUnconfirmedRefusal(code, now, before) : undefined;
       isUnconfirmed = unconfirmedRefusal !== undefined;
       if (unconfirmedRefusal !== undefined) return { ...rest, unconfirmedRefusal };
       const checkedAt = formatRfc3339(now);
@@ -77,8 +77,11 @@ export function createSoftCheck({ recordCache, calls, expected, trustedTime }: S
   };
 
   return {
-    /** Resolves when the record is up to date. Rejects with LicenseError, also for an unconfirmed refusal. */
-    async run(signal?: Signal): Promise<void> {
+    /**
+     * Resolves when the record is up to date. Rejects with LicenseError, also for an unconfirmed refusal. With
+     * `isSeatReleased`, this machine has just released a seat, so it believes at once that it has none.
+     */
+    async run(signal?: Signal, { isSeatReleased = false } = {}): Promise<void> {
       await fetchMissingKey(signal);
       const { state } = recordCache;
       const target = targetOf(state);
@@ -100,7 +103,8 @@ export function createSoftCheck({ recordCache, calls, expected, trustedTime }: S
         if (keyToRenew !== undefined) await renew(record, keyToRenew, signal);
       } catch (error) {
         const code = endCodeOf(error);
-        if (code === undefined || (await refuse(target, code))) throw error;
+        const isFinal = isSeatReleased && code === 'seat_not_active';
+        if (code === undefined || (await refuse(target, code, isFinal))) throw error;
       }
     },
 

@@ -266,6 +266,31 @@ describe('a license client', () => {
     });
   }
 
+  it('ends its license when its seat is released with the new key of the license', async () => {
+    const issued = await issueLicense(hub.admin);
+    const machine = await machineFor(issued);
+    const client = await machine.open();
+    await client.activate(issued.licenseKey);
+    const { licenseKey } = await hub.admin.rekeyLicense({ licenseId: issued.licenseId });
+    const released = { licensed: false, reason: 'seat_not_active', problem: undefined };
+    expect(await client.deactivate({ licenseKey })).to.include(released);
+    expect(await seatsOf(issued)).to.equal(0);
+    expect((await machine.open()).current()).to.include(released);
+  });
+
+  it('releases the seat of another license if the hub cannot be asked about its own', async () => {
+    const { issued, other } = await twoLicenses();
+    const broken: typeof fetch = (input, init) =>
+      init?.method === 'POST' ? fetch(input, init) : Promise.reject(new TypeError('cut off'));
+    const client = await (await machineFor(issued, { fetch: broken, keepLicenseKey: false })).open();
+    await client.activate(other.licenseKey);
+    await client.activate(issued.licenseKey);
+    const verdict = await client.deactivate({ licenseKey: other.licenseKey });
+    expect(verdict.licensed).to.equal(true);
+    expect(verdict.problem?.code).to.equal('network');
+    expect([await seatsOf(issued), await seatsOf(other)]).to.deep.equal([1, 0]);
+  });
+
   it('drops an unreadable record when a seat is released', async () => {
     const issued = await issueLicense(hub.admin);
     const machine = await machineFor(issued);

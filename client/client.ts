@@ -82,9 +82,7 @@ export async function createLicenseClient(options: LicenseClientOptions): Promis
   const expected = { app, machineFingerprint: machine.machineFingerprint, trust };
 
   const trustedTime = createTrustedTime(clock, checked.clockToleranceMs);
-  const recordCache = createRecordCache(checked.store, expected, (state) =>
-    noteRecordTimes(state, trustedTime),
-  );
+  const recordCache = createRecordCache(checked.store, expected, createTimeReader(trustedTime));
   const backOff = createBackOff(clock, checked.random, softCheckIntervalMs);
   const freeLimits = createFreeLimits(checked.freeLimits, calls, clock);
   const publisher = createVerdictPublisher({ recordCache, trustedTime, freeLimits, backOff, onError });
@@ -108,11 +106,20 @@ export async function createLicenseClient(options: LicenseClientOptions): Promis
   return { current, has, check, recheck, activate, deactivate, subscribe, start: loop.start, stop };
 }
 
-/** The issue time and the last recorded time are both in the past, so it is at least that late. */
-function noteRecordTimes(state: LicenseState, trustedTime: TrustedTime): void {
-  if (state.kind !== 'license') return;
-  for (const time of [state.license.issuedAt, state.record.seenAt])
-    trustedTime.advanceTo(parseRfc3339(time) ?? 0);
+/** Advances the known time to the times of each record that is read. */
+function createTimeReader(trustedTime: TrustedTime): (state: LicenseState) => void {
+  let checkedAt: string | undefined;
+  return (state) => {
+    if (state.kind !== 'license') return;
+    const { license, record } = state;
+    // Both are in the past, so it is at least that late.
+    const time = Math.max(parseRfc3339(license.issuedAt) ?? 0, parseRfc3339(record.seenAt) ?? 0);
+    // The hub has answered another process since, and so may have corrected a time ahead that this process still knows.
+    const isCorrected = checkedAt !== undefined && checkedAt !== record.checkedAt;
+    checkedAt = record.checkedAt;
+    if (isCorrected && trustedTime.read().isSetBack) trustedTime.startAt(time);
+    else trustedTime.advanceTo(time);
+  };
 }
 
 function catchingErrors(onError: (error: unknown) => void): (error: unknown) => void {

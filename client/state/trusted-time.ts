@@ -27,6 +27,8 @@ export function createTrustedTime(clock: Clock, toleranceMs: number) {
     advanceTo(time: number): void {
       if (time > atLeast()) know(time);
     },
+    /** Sets the known time to a recorded time, as at the start of a process. */
+    startAt: know,
     /** Sets the known time to the time of the hub. */
     set(time: number): void {
       know(time);

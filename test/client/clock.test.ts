@@ -181,6 +181,50 @@ describe('the clock of a licensed machine', () => {
     expect((await machine.open(OFFLINE)).current().licensed).to.equal(true);
   });
 
+  /** Two processes of a machine that have noted a time 20 days ahead, and whose clock is then `later` ahead. */
+  const bothAhead = async (later = 0) => {
+    const { machine } = await activated({ leaseDays: 30 });
+    machine.clock.ahead = 20 * DAY;
+    const [first, second] = [await machine.open(), await machine.open()];
+    await first.check();
+    expect((await second.check()).licensed).to.equal(true);
+    machine.clock.ahead = later;
+    time.advance(HOUR);
+    expect(await second.check()).to.include({ licensed: false, reason: 'clock_set_back' });
+    return { machine, first, second };
+  };
+
+  for (const savedLater of [false, true]) {
+    it(`is corrected by a response of the hub to another process${savedLater ? ' that has saved the time since' : ''}`, async () => {
+      const { machine, first, second } = await bothAhead();
+      expect((await first.recheck()).licensed).to.equal(true);
+      if (savedLater) {
+        time.advance(6 * MINUTE);
+        const before = await machine.store.load();
+        await first.check();
+        expect(await machine.store.load()).to.not.equal(before);
+      }
+      expect((await second.check()).licensed).to.equal(true);
+      time.advance(30 * DAY);
+      expect(second.current()).to.include({ licensed: false, reason: 'lease_over' });
+    });
+  }
+
+  it('is still detected after a response of the hub to another process', async () => {
+    const { machine, first, second } = await bothAhead(-5 * DAY);
+    expect((await first.recheck()).licensed).to.equal(true);
+    expect(await second.check()).to.include({ licensed: false, reason: 'clock_set_back' });
+    machine.clock.ahead = 0;
+    expect((await second.check()).licensed).to.equal(true);
+  });
+
+  it('is still detected by a running process if the record has an earlier time but no new response', async () => {
+    const { machine, second } = await bothAhead();
+    const record = await readRecord((await machine.store.load()) ?? '');
+    await machine.store.save(await writeRecord({ ...record, seenAt: record.checkedAt }));
+    expect(await second.check()).to.include({ licensed: false, reason: 'clock_set_back' });
+  });
+
   it('beyond the range of dates does no harm', async () => {
     const { machine, client } = await activated();
     machine.clock.ahead = 8.64e15 - time.date().getTime();

@@ -1,5 +1,6 @@
 // Strict base64url without padding (RFC 4648 section 5): each byte sequence has exactly one encoding.
 
+/** For few bytes, such as a hash: each one is an argument of a call. */
 export function encodeBase64url(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes))
     .replaceAll('+', '-')
@@ -7,9 +8,12 @@ export function encodeBase64url(bytes: Uint8Array): string {
     .replace(/=+$/, '');
 }
 
-/** Undefined for text that `encodeBase64url` does not produce: other characters, padding, non-zero trailing bits. */
-export function decodeBase64url(text: string): Uint8Array<ArrayBuffer> | undefined {
-  if (!/^[A-Za-z0-9_-]*$/.test(text) || text.length % 4 === 1) return undefined;
+/**
+ * Undefined unless `encodeBase64url` produces the text for `length` bytes: other lengths, other characters, padding,
+ * non-zero trailing bits.
+ */
+export function decodeBase64url(text: string, length: number): Uint8Array<ArrayBuffer> | undefined {
+  if (text.length !== Math.ceil((length * 4) / 3) || !/^[A-Za-z0-9_-]*$/.test(text)) return undefined;
   const bytes = bytesOf(atob(text.replaceAll('-', '+').replaceAll('_', '/')));
   return encodeBase64url(bytes) === text ? bytes : undefined;
 }

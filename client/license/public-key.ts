@@ -30,8 +30,8 @@ export async function pointOfPem(pem: string): Promise<PublicPoint> {
 export function pointOfJwk(jwk: { readonly [name: string]: unknown }): PublicPoint | undefined {
   const { kty = 'EC', crv = 'P-256', x, y } = jwk;
   if (kty !== 'EC' || crv !== 'P-256' || typeof x !== 'string' || typeof y !== 'string') return undefined;
-  const lengths = [x, y].map((coordinate) => decodeBase64url(coordinate)?.length);
-  return lengths.every((length) => length === COORDINATE_BYTES) ? { x, y } : undefined;
+  const isPoint = [x, y].every((coordinate) => decodeBase64url(coordinate, COORDINATE_BYTES) !== undefined);
+  return isPoint ? { x, y } : undefined;
 }
 
 /** RFC 7638: base64url of the SHA-256 of the key's required members, in lexicographic order and without spaces. */

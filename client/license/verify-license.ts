@@ -38,8 +38,8 @@ export async function verifyLicense(
   if (signed['alg'] !== 'ES256')
     throw new LicenseError('wrong_algorithm', 'the license is not signed with ES256');
   const { verifySignature, point } = await trust.key(signed['kid'], offered);
-  const bytes = typeof signature === 'string' ? decodeBase64url(signature) : undefined;
-  if (bytes?.length !== SIGNATURE_BYTES || !(await verifySignature(bytes, message))) {
+  const bytes = typeof signature === 'string' ? decodeBase64url(signature, SIGNATURE_BYTES) : undefined;
+  if (bytes === undefined || !(await verifySignature(bytes, message))) {
     throw new LicenseError('bad_signature', 'the signature of the license does not match');
   }
   if (signed['app'] !== app) throw new LicenseError('wrong_app', 'the license is for another app');

@@ -152,6 +152,16 @@ describe('a license client', () => {
     }
   });
 
+  it('refuses a license whose signature is far too long', async () => {
+    const issued = await issueLicense(hub.admin);
+    const { license, publicKeyPem } = (await activate(hub.gatewayUrl, issued.licenseKey, 'machine-1')).body;
+    const forged = { ...license, signature: 'A'.repeat(200_000) };
+    const body = JSON.stringify({ ok: true, license: forged, publicKeyPem });
+    await using odd = await startImpostor((_, res) => res.writeHead(200).end(body));
+    const client = await (await machineFor(issued, odd)).open();
+    expect((await failureOf(client.activate(issued.licenseKey))).code).to.equal('bad_signature');
+  });
+
   it('retries in the background as long as its activation has not been aborted', async () => {
     const issued = await issueLicense(hub.admin);
     const limited = await startHub({

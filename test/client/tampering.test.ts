@@ -150,6 +150,14 @@ describe('a license client', () => {
     );
   });
 
+  it('refuses a signature or a key that is far too long', async () => {
+    const long = 'A'.repeat(200_000);
+    const signedLong = await writeRecord({ ...RECORD, license: { ...LICENSE, signature: long } });
+    expect(await verdictOf(signedLong)).to.include({ licensed: false, reason: 'bad_signature' });
+    const keyLong = await writeRecord({ ...RECORD, key: { x: long, y: long } });
+    expect(await verdictOf(keyLong)).to.include({ licensed: false, reason: 'record_unreadable' });
+  });
+
   it('cannot be changed through its verdict', async () => {
     const verdict = await verdictOf(TEXT.get(RECORD) ?? '');
     const limits = verdict.limits as Record<string, number>; // as JavaScript sees it

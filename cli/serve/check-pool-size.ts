@@ -1,9 +1,7 @@
 // Checks whether PostgreSQL allows as many connections as the hub is configured for.
 import { dedicatedClient } from '../../core/storage/connection/client.ts';
+import { BESIDE_POOL } from '../../core/storage/embedded-postgres/connection-count.ts';
 import type { Settings } from './setting-table.ts';
-
-/** A worker has one connection besides its pool, which listens for status changes. */
-export const BESIDE_POOL = 1;
 
 export type ConnectionLimit = {
   /** The connections that this account can have to this database, with all its clients. */

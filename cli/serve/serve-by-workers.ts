@@ -2,10 +2,11 @@
 // nothing itself.
 import { availableParallelism } from 'node:os';
 import { openDataDir } from '../../core/storage/data-dir.ts';
+import { connectionCount } from '../../core/storage/embedded-postgres/connection-count.ts';
 import { freePort } from '../../core/storage/embedded-postgres/free-port.ts';
 import { ownPostgres } from '../../core/storage/embedded-postgres/supervise.ts';
 import { firstSignal, stopSignals } from '../interrupt/first-signal.ts';
-import { BESIDE_POOL, type Warnings, warnOfPoolSize } from './check-pool-size.ts';
+import { type Warnings, warnOfPoolSize } from './check-pool-size.ts';
 import { drain } from './drain.ts';
 import { hubFile } from './hub-file.ts';
 import { createLogger } from './logger.ts';
@@ -15,9 +16,6 @@ import { startWorkers, stopWorkers } from './workers/worker-pool.ts';
 
 /** Workers that have not exited by then are killed. It is longer than their own grace period. */
 export const STOP_MS = 15_000;
-
-/** Other connections to the embedded PostgreSQL: of this process, of a backup. */
-const MORE_CONNECTIONS = 20;
 
 /** Like `serveUntilStopped`. Restarts a worker that dies; if that does not help, the hub ends. */
 export async function serveByWorkers(
@@ -38,7 +36,7 @@ export async function serveByWorkers(
     if (role !== 'gateway' && settings.databaseUrl === undefined) {
       const postgres = await ownPostgres({
         dataDir,
-        maxConnections: count * (settings.databasePool + BESIDE_POOL) + MORE_CONNECTIONS,
+        maxConnections: connectionCount(count, settings.databasePool),
         log: (line) => logger.info(line),
         onLost: fatal.reject,
       });

@@ -17,6 +17,7 @@ import { migrateSchema } from '../prepare-schema.ts';
 import { type DatabaseAddress, directAddress } from '../storage/connection/database-address.ts';
 import type { DataDir } from '../storage/data-dir.ts';
 import { type Database, identityOf, openDatabase } from '../storage/database.ts';
+import { connectionCount } from '../storage/embedded-postgres/connection-count.ts';
 import { ownPostgres } from '../storage/embedded-postgres/supervise.ts';
 import { storageEntities } from '../storage/schema/entities.ts';
 import { requireKnownSchema } from '../storage/schema/newer-schema.ts';
@@ -109,7 +110,12 @@ async function findAddress(options: WireDatabaseOptions): Promise<DatabaseAddres
   const { config, dataDir, logger, onFatal, undo } = options;
   let url = config.databaseUrl?.reveal();
   if (url === undefined) {
-    const postgres = await ownPostgres({ dataDir, log: (line) => logger.info(line), onLost: onFatal });
+    const postgres = await ownPostgres({
+      dataDir,
+      maxConnections: connectionCount(1, config.poolSize),
+      log: (line) => logger.info(line),
+      onLost: onFatal,
+    });
     undo.defer(() => postgres.stop());
     url = postgres.url;
   }

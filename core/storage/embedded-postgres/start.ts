@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { packagedBinaries } from './binaries.ts';
 import { type Cluster, openCluster } from './cluster.ts';
+import { DEFAULT_CONNECTIONS } from './connection-count.ts';
 import { freePort } from './free-port.ts';
 import { type RunningServer, removeForeignLock, runningServer } from './lock-file.ts';
 import { type CommandResult, runCommand } from './run-command.ts';
@@ -25,15 +26,18 @@ export type EmbeddedPostgresOptions = {
   readonly settings?: readonly string[];
 };
 
-const MAX_CONNECTIONS = 100;
-
 /**
  * Starts PostgreSQL on the cluster in `dataDir`, which the first start creates. As root the server runs as an
  * unprivileged user, and the cluster lives under /var/lib/hubctl if that user cannot enter `dataDir`.
  * @throws Error that says what to do, with the end of the server's log if the server did not start
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions) {
-  const { log = () => {}, pickPort = freePort, maxConnections = MAX_CONNECTIONS, settings = [] } = options;
+  const {
+    log = () => {},
+    pickPort = freePort,
+    maxConnections = DEFAULT_CONNECTIONS,
+    settings = [],
+  } = options;
   const directory = resolve(options.dataDir);
   const cluster = await openCluster(directory, await packagedBinaries(), () =>
     log(`creating a PostgreSQL cluster in ${directory}`),

@@ -7,12 +7,14 @@ import { dirname, join } from 'node:path';
 import { type Client, createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { canEnter, unprivilegedAccount } from '../../../core/storage/embedded-postgres/account.ts';
+import { runningServer } from '../../../core/storage/embedded-postgres/lock-file.ts';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { discard, localToken, makeDataDir, postgresRuns } from '../../support/hub/data-dir.ts';
 import { transportTo } from '../../support/hub/hub.ts';
 import { HUBCTL, type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
 import { issueLicense } from '../../support/hub/license.ts';
 import { activate, checkStatus } from '../../support/network/rest.ts';
+import { query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 import { hubctl } from '../spawn-hubctl.ts';
 
@@ -116,6 +118,18 @@ describe('hubctl serve with its own PostgreSQL', () => {
     const { status } = await checkStatus(hub.gatewayUrl, license.licenseId, 'machine-1');
     expect(status).to.equal(200);
     expect(await readFile(join(dataDir, 'admin-token'), 'utf8')).to.equal(token);
+  });
+
+  it('starts PostgreSQL with enough connections for its pool', async () => {
+    await hub.stop();
+    hub = await spawnHub({ HUB_DATA_DIR: dataDir, HUB_DATABASE_POOL: '150' });
+    const server = await runningServer(join(dataDir, 'postgres/data'));
+    const password = await readFile(join(dataDir, 'postgres/password'), 'utf8');
+    const rows = await query(
+      `postgres://hub:${password}@127.0.0.1:${server?.port}/hub`,
+      'show max_connections',
+    );
+    expect(rows).to.deep.equal([{ max_connections: '171' }]);
   });
 });
 

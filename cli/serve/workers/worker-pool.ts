@@ -27,6 +27,14 @@ const DEATHS = 5;
 const DEATHS_WITHIN_MS = 60_000;
 /** Pause before the second restart. Each further pause is twice as long. */
 const FIRST_PAUSE_MS = 500;
+const MAX_PAUSE_MS = 5_000;
+
+type Past = {
+  /** When the worker died in the last minute. */
+  readonly deaths: readonly number[];
+  /** Starts in a row that failed with an error while another worker served. */
+  readonly failedStarts: number;
+};
 
 /**
  * Starts the first worker, which prepares the database, then the others; resolves when all of them serve.
@@ -42,8 +50,13 @@ export async function startWorkers(options: WorkerPoolOptions) {
   const metrics = createWorkerMetrics(count);
   let announcing: Promise<void> | undefined;
   let isDraining = false;
+  let serving = 0;
 
-  const start = async (number: number, deaths: readonly number[], isFirst = false): Promise<Addresses> => {
+  const start = async (
+    number: number,
+    { deaths, failedStarts }: Past,
+    isFirst = false,
+  ): Promise<Addresses> => {
     ending.throwIfAborted();
     const worker = cluster.fork({ ...environment, [WORKER_VARIABLE]: String(number) });
     logger.info({ worker: number, pid: worker.process.pid }, 'worker starts');
@@ -59,6 +72,7 @@ export async function startWorkers(options: WorkerPoolOptions) {
     let served = false;
     worker.once('exit', (code, signal) => {
       const isStopped = served && code === 0; // by SIGTERM to this worker alone
+      if (served) serving -= 1;
       metrics.remove(worker, !ending.aborted && !isStopped);
       const reason = failure ?? (signal ? `killed by ${signal}` : `exit code ${code}`);
       ready.reject(new Error(failure ?? `worker ${number} did not start: ${reason}`));
@@ -66,13 +80,16 @@ export async function startWorkers(options: WorkerPoolOptions) {
       const about = { worker: number, pid: worker.process.pid };
       if (isStopped) logger.info(about, 'a worker was stopped: starting another');
       else logger.error({ ...about, reason }, 'a worker died');
+      const hasFailedToStart = !served && failure !== undefined;
+      const past = { deaths: recent(deaths), failedStarts: served ? 0 : failedStarts };
       const again = isStopped
-        ? start(number, recent(deaths))
-        : startAfterDeath(number, recent(deaths), reason);
+        ? start(number, past)
+        : startAfterDeath(number, past, { hasFailedToStart, reason });
       again.catch(() => {}); // it died as well: its exit says so
     });
     const addresses = await ready.promise;
     served = true;
+    serving += 1;
     announcing ??= announce(addresses);
     await announcing;
     // A worker that was starting when the hub began to drain did not get that message.
@@ -82,23 +99,29 @@ export async function startWorkers(options: WorkerPoolOptions) {
 
   const startAfterDeath = async (
     number: number,
-    before: readonly number[],
-    reason: string,
+    past: Past,
+    { hasFailedToStart, reason }: { readonly hasFailedToStart: boolean; readonly reason: string },
   ): Promise<Addresses> => {
-    const deaths = [...before, performance.now()];
+    // No worker can start during an outage of the database, but those that serve survive it.
+    const isOutage = hasFailedToStart && serving > 0;
+    const deaths = isOutage ? past.deaths : [...past.deaths, performance.now()];
+    const failedStarts = past.failedStarts + Number(isOutage);
     if (deaths.length >= DEATHS) {
       const lost = new Error(`worker ${number} died ${DEATHS} times within a minute: ${reason}`);
       onLost(lost);
       throw lost;
     }
-    if (before.length > 0) {
-      await setTimeout(FIRST_PAUSE_MS * 2 ** (before.length - 1), undefined, { signal: ending });
+    const restarts = past.deaths.length + past.failedStarts;
+    if (restarts > 0) {
+      const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (restarts - 1), MAX_PAUSE_MS);
+      await setTimeout(pauseMs, undefined, { signal: ending });
     }
-    return start(number, deaths);
+    return start(number, { deaths, failedStarts });
   };
 
-  const addresses = await start(1, [], true);
-  await Promise.all(Array.from({ length: count - 1 }, (_, index) => start(index + 2, [], true)));
+  const never: Past = { deaths: [], failedStarts: 0 };
+  const addresses = await start(1, never, true);
+  await Promise.all(Array.from({ length: count - 1 }, (_, index) => start(index + 2, never, true)));
   return {
     addresses,
     tell(message: ToWorker): void {

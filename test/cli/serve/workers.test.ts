@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
 import { poolSizeWarning, readConnectionLimit } from '../../../cli/serve/check-pool-size.ts';
+import { type PostgresServer, startServer } from '../../faults/scenes/postgres-server.ts';
 import { discard, localToken, makeDataDir, postgresRuns } from '../../support/hub/data-dir.ts';
 import { type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
 import { issueLicense } from '../../support/hub/license.ts';
@@ -206,6 +207,38 @@ describe('workers on the embedded PostgreSQL', function () {
     expect(await exited).to.deep.equal([1, null]);
     expect(hub.complaints()).to.equal('hubctl: worker 1 died 5 times within a minute: killed by SIGKILL\n');
     expect(await postgresRuns(dataDir)).to.equal(false);
+  });
+});
+
+describe('workers during an outage of PostgreSQL', function () {
+  this.timeout(400_000); // it makes a cluster and starts many processes
+  let dataDir: string;
+  let server: PostgresServer;
+  let hub: HubProcess;
+  before(async () => {
+    dataDir = await makeDataDir();
+    server = await startServer();
+    hub = await spawnHub({ HUB_DATA_DIR: dataDir, DATABASE_URL: server.url, HUB_WORKERS: '2' });
+  });
+  after(async () => {
+    await hub?.stop();
+    await server?.discard();
+    await discard(dataDir);
+  });
+
+  it('survive it, also if one of them dies and cannot start', async () => {
+    await server.stop();
+    process.kill(pidOf(hub, 2), 'SIGKILL');
+    const hasFailedOften = (): boolean => {
+      expect(hub.child.exitCode, hub.complaints()).to.equal(null);
+      return logged(hub, 'a worker died', 2).length > 6;
+    };
+    await until(hasFailedOften, 'worker 2 has failed to start six times', 200_000);
+    await server.start();
+    await until(() => logged(hub, 'worker is ready', 2).length === 2, 'another worker 2 is ready', 60_000);
+    expect(logged(hub, 'worker starts', 1)).to.have.length(1);
+    const { sum } = await scrape({ rpcUrl: hub.rpcUrl, token: await localToken(dataDir) });
+    expect(sum('hub_workers', { state: 'answering' })).to.equal(2);
   });
 });
 

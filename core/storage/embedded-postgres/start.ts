@@ -2,6 +2,8 @@
 import { readFile, rename, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { codeOf } from '../../../lib/caught-error.ts';
+import { dedicatedClient, endClient } from '../connection/client.ts';
 import { packagedBinaries } from './binaries.ts';
 import { type Cluster, openCluster } from './cluster.ts';
 import { DEFAULT_CONNECTIONS } from './connection-count.ts';
@@ -50,8 +52,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions) {
   );
   let stopped: Promise<void> | undefined;
   return {
-    /** The user is the cluster's superuser. */
-    url: `postgres://hub:${cluster.password}@127.0.0.1:${port}/hub?sslmode=disable`,
+    url: urlOf(cluster, port),
     /** Whether the server was already running, after its hub was killed. */
     reused: orphan !== undefined,
     /** The directory of the cluster: `<dataDir>/postgres`, or the target of that link. */
@@ -128,15 +129,40 @@ function serverArguments(port: number, { maxConnections, settings }: ServerOptio
   ].join(' ');
 }
 
-/** The running server, after it has finished starting or stopping; undefined if there is none. */
+/** The running server, after it has finished starting, recovering or stopping; undefined if there is none. */
 async function findServer(cluster: Cluster): Promise<RunningServer | undefined> {
   const data = join(cluster.home, 'data');
   for (let attempt = 1; attempt <= 10 * ATTEMPTS; attempt++) {
     const server = await runningServer(data);
-    if (!server || server.ready) return server;
+    if (!server) return undefined;
+    if (server.ready && !(await isRecovering(urlOf(cluster, server.port)))) return server;
     await setTimeout(POLL_MS);
   }
   throw new Error(`a PostgreSQL server in ${data} neither starts nor stops: see its server.log`);
+}
+
+const CANNOT_CONNECT_NOW = '57P03';
+
+/**
+ * Whether the server accepts no connections for now. If one of its processes crashes, the server recovers, and
+ * its lock file still says that it is ready.
+ */
+async function isRecovering(url: string): Promise<boolean> {
+  const client = dedicatedClient(url, 'hub start');
+  client.on('error', () => {}); // the next connection reports it
+  try {
+    await client.connect();
+    return false;
+  } catch (error) {
+    return codeOf(error) === CANNOT_CONNECT_NOW; // the next connection reports any other error
+  } finally {
+    await endClient(client);
+  }
+}
+
+/** The user is the superuser of the cluster. */
+function urlOf({ password }: Cluster, port: number): string {
+  return `postgres://hub:${password}@127.0.0.1:${port}/hub?sslmode=disable`;
 }
 
 async function stopServer(cluster: Cluster): Promise<void> {

@@ -1,6 +1,8 @@
 // One hub per data directory: the lock that lives as long as the hub does.
-import { readFile, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { chmod, open, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { type DataDir, openDataDir } from '../../../../core/storage/data-dir.ts';
 import { type OwnedPostgres, ownPostgres } from '../../../../core/storage/embedded-postgres/supervise.ts';
@@ -62,6 +64,29 @@ describe('the PostgreSQL of a data directory', () => {
     expect(await postgresRuns(dataDir.path)).to.equal(false);
   });
 
+  it('still belongs to its hub after a long recovery from the crash of one of its processes', async () => {
+    const lost: Error[] = [];
+    const owner = await own((error) => lost.push(error));
+    const endRecovery = await holdRecovery(join(dataDir.path, 'postgres/data'));
+    const [owning] = await query<{ pid: number }>(
+      owner.url,
+      `select pid from pg_stat_activity where application_name = 'hub owner'`,
+    );
+    process.kill(owning?.pid ?? 0, 'SIGKILL');
+    const log = join(dataDir.path, 'postgres/data/server.log');
+    const refusals = async () =>
+      (await readFile(log, 'utf8')).split('FATAL:  the database system is').length - 1;
+    const hasTried = async () => lost.length > 0 || (await refusals()) > 5;
+    await until(hasTried, 'the hub has tried to connect more often than it restarts a server', 60_000);
+    await endRecovery();
+    const answers = () =>
+      query(owner.url, `select from pg_locks where locktype = 'advisory'`).catch(() => []);
+    await until(async () => lost.length > 0 || (await answers()).length === 1, 'the lock is held');
+    expect(lost).to.deep.equal([]);
+    await owner.stop();
+    expect(await postgresRuns(dataDir.path)).to.equal(false);
+  });
+
   it('reports to its hub that it cannot restart', async () => {
     const lost = Promise.withResolvers<Error>();
     const owner = await own(lost.resolve);
@@ -84,3 +109,22 @@ describe('the PostgreSQL of a data directory', () => {
     expect(await postgresRuns(dataDir.path)).to.equal(false);
   });
 });
+
+/**
+ * Makes the next recovery of the cluster wait until the returned function is called: the recovery reads a pipe in
+ * place of a file, before it reads the write-ahead log.
+ */
+async function holdRecovery(data: string): Promise<() => Promise<void>> {
+  const path = join(data, 'pg_logical/replorigin_checkpoint');
+  const original = `${path}.original`;
+  await rename(path, original);
+  await promisify(execFile)('mkfifo', [path]);
+  await chmod(path, 0o666); // another user runs the server if the tests run as root
+  return async () => {
+    const contents = await readFile(original);
+    await using pipe = await open(path, 'w');
+    // Before the recovery reads on: the checkpoint at its end replaces only a file.
+    await rename(original, path);
+    await pipe.write(contents);
+  };
+}

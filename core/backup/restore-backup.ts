@@ -55,6 +55,7 @@ export type RestoreOptions = {
 };
 
 const RETRY_FOR_MS = 60_000;
+const APPLICATION = 'hubctl backup restore';
 
 /**
  * @throws Error that says what to do if the passphrase is wrong, the file is damaged or of a later hub, the
@@ -67,16 +68,17 @@ export async function restoreBackup(file: Readable, options: RestoreOptions): Pr
     requireKnown(manifest, options.hubVersion);
     const address = await options.findDatabase();
     await using undo = new AsyncDisposableStack();
-    const client = await openCopyConnection(address, 'hubctl backup restore');
+    const client = await openCopyConnection(address, APPLICATION);
     undo.defer(() => client.end().catch(() => {})); // it may be closed already
     await requireNoHub(client, address);
     await requireEmpty(client, archive, options);
-    const db = await options.openDatabase(directAddress(address));
+    const db = await options.openDatabase({ ...directAddress(address), applicationName: APPLICATION });
     undo.defer(() => db.close());
     await makeTables(db, manifest, client);
     await requireFitting(client, manifest);
     await client.query('begin');
     await lockOut(client);
+    await requireNoHub(client, address); // one may have started before the lock
     await requireEmpty(client, archive, options); // another restore may have held the lock
     const loaded = await load(client, archive);
     const { keyRingFile } = await commitWithKeys(client, address, archive, options);
@@ -115,7 +117,7 @@ async function load(client: pg.Client, { manifest, keys, readTables }: Archive):
   return loaded;
 }
 
-const ACTOR: Actor = { kind: 'local', name: 'hubctl backup restore', requestId: '' };
+const ACTOR: Actor = { kind: 'local', name: APPLICATION, requestId: '' };
 
 /**
  * Whether the hub of the backup has served. Unknown without the table `audit_head`; then it counts as true.

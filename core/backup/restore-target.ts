@@ -51,6 +51,8 @@ export async function requireNoHub(client: pg.Client, { url, pooler }: DatabaseA
   const condition = pooler === 'transaction' ? IS_IN_USE : 'true';
   const latest = performance.now() + HUB_GONE_MS;
   for (;;) {
+    // In a transaction, the view would keep the connections of the first look.
+    await client.query('select pg_stat_clear_snapshot()');
     const { rows: hubs } = await client.query(
       `select from pg_stat_activity where datname = current_database() and application_name = any($1::text[])
          and ${condition}`,

@@ -43,7 +43,7 @@ export type DatabaseOptions = DatabaseAddress & {
  * @throws Error that names the server, never the password, and what is wrong
  */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const { url, schema: givenSchema, pooler, poolSize, entities, log } = options;
+  const { url, schema: givenSchema, pooler, applicationName, poolSize, entities, log } = options;
   const target = parseConnectionString(url);
   let schema = givenSchema;
   const usesTransactionPooling = pooler === 'transaction';
@@ -61,7 +61,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       // For a server that no longer responds, whose own time-out has no effect.
       query_timeout: 20_000,
       // Behind a pooler, a restore finds hubs only by this name.
-      application_name: usesTransactionPooling ? 'hub' : (target.applicationName ?? 'hub'),
+      application_name:
+        applicationName ?? (usesTransactionPooling ? 'hub' : (target.applicationName ?? 'hub')),
       // Statements of one transaction can share a round trip.
       pipeline: true,
       verify: usesTransactionPooling

@@ -9,6 +9,8 @@ export type DatabaseAddress = {
   readonly pooler?: 'none' | 'transaction' | undefined;
   /** A `postgres://` URL of the same database without the pooler. */
   readonly directUrl?: string | undefined;
+  /** Replaces the application name by which a restore finds hubs. */
+  readonly applicationName?: string | undefined;
 };
 
 /** The address for long statements or a session of its own: without the pooler, if there is a direct URL. */

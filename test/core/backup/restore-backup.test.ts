@@ -75,11 +75,18 @@ describe('a restored backup', () => {
     return path;
   }
 
-  async function restore(databaseUrl: string, options: { path?: string; dataDir?: string } = {}) {
-    const { path = file, dataDir = join(directory, databaseUrl.slice(-12)) } = options;
+  async function restore(
+    databaseUrl: string,
+    options: { path?: string; dataDir?: string; openDatabase?: typeof openQuietly } = {},
+  ) {
+    const {
+      path = file,
+      dataDir = join(directory, databaseUrl.slice(-12)),
+      openDatabase = openQuietly,
+    } = options;
     return restoreBackup(createReadStream(path), {
       findDatabase: async () => ({ url: databaseUrl }),
-      openDatabase: openQuietly,
+      openDatabase,
       dataDir: () => openDataDir(dataDir),
       masterKey: {},
       hubVersion: '0.0.0-test',
@@ -165,6 +172,37 @@ describe('a restored backup', () => {
       /^the database is not empty: there are rows in public\.\w+\. Restore into a new database/,
     );
     expect((await rowsOf(databaseUrl)).length).to.be.greaterThan(before.length);
+  });
+
+  it('is refused if a hub starts after the first checks, and the hub keeps its token', async () => {
+    await using undo = new AsyncDisposableStack();
+    const databaseUrl = await createDatabase();
+    const openDatabase: typeof openQuietly = async (address) => {
+      const hub = await startHub({ settings: { databaseUrl } });
+      undo.defer(() => hub.stop());
+      return openQuietly(address);
+    };
+    expect(await messageOf(restore(databaseUrl, { openDatabase }))).to.match(
+      /^a hub uses this database: stop it/,
+    );
+    expect(await query(databaseUrl, 'select name from service_token')).to.deep.equal([
+      { name: 'local admin' },
+    ]);
+  });
+
+  it('waits, also after the first checks, for the connections of a stopped hub', async () => {
+    const databaseUrl = await createDatabase();
+    const last = new pg.Client({ connectionString: databaseUrl, application_name: 'hub' });
+    const openDatabase: typeof openQuietly = async (address) => {
+      await last.connect();
+      return openQuietly(address);
+    };
+    const restoring = restore(databaseUrl, { openDatabase });
+    const watcher = `select from pg_locks where relation = to_regclass('master_key_use') and mode = 'AccessExclusiveLock'
+                     and granted`;
+    await until(async () => (await query(databaseUrl, watcher)).length > 0, 'the restore has the lock');
+    await last.end();
+    expect((await restoring).rows).to.be.greaterThan(0);
   });
 
   it('is refused if the hub has other master keys, and keeps them', async () => {

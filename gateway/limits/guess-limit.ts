@@ -64,7 +64,7 @@ export function createGuessLimit({ wrongGuesses, store, refusals }: GuessLimitOp
     } catch (refused) {
       if (!(refused instanceof RateLimiterRes)) throw refused;
       blocks.record(key, refused);
-      throw tooManyGuesses(refused.msBeforeNext / 1_000);
+      throw tooManyGuesses(blocks.secondsLeft([key]));
     }
   };
   const countWrong = async ({ client, subject }: Guess, code: ProblemCode): Promise<void> => {
@@ -140,7 +140,8 @@ function createBlocks() {
     record(key: string, { remainingPoints, msBeforeNext }: RateLimiterRes): void {
       if (remainingPoints > 0) return;
       if (blockedUntil.size >= MAX_BLOCKED) blockedUntil.clear(); // the counters stay in the store
-      const until = performance.now() + msBeforeNext;
+      // The machine's clock, by which a limiter in memory counts, may have been set back.
+      const until = performance.now() + Math.min(msBeforeNext, 1_000 * WINDOW_SECONDS);
       blockedUntil.set(key, until);
       lastEndsAt = Math.max(lastEndsAt, until);
     },

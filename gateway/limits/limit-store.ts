@@ -48,6 +48,24 @@ function isOurs({ consumedPoints, msBeforeNext }: RateLimiterRes, seconds: numbe
   return isCount && msBeforeNext >= 0 && msBeforeNext <= 1_000 * seconds;
 }
 
+const MAX_BLOCKED = 50_000;
+
+/**
+ * Refuses keys without points until their windows end, so that they cost no call to Redis. The limiter can do the
+ * same, but by the machine's clock, which may be set back.
+ */
+function createBlocks() {
+  const blockedUntil = new Map<string, number>();
+  return {
+    msLeft: (key: string): number => (blockedUntil.get(key) ?? 0) - performance.now(),
+    record(key: string, { remainingPoints, msBeforeNext }: RateLimiterRes): void {
+      if (remainingPoints > 0) return;
+      if (blockedUntil.size >= MAX_BLOCKED) blockedUntil.clear(); // the counters stay in Redis
+      blockedUntil.set(key, performance.now() + msBeforeNext);
+    },
+  };
+}
+
 /** `onWithout` is called for each operation that uses memory because Redis is down. */
 export function createLimitStore(
   redis: Redis | Cluster | undefined,
@@ -89,19 +107,33 @@ export function createLimitStore(
         storeClient: redis,
         rejectIfRedisNotReady: true,
         customIncrTtlLuaScript: COUNT_SCRIPT,
-        // Refuse a client without points from memory until its window ends.
-        inMemoryBlockOnConsumed: points,
       });
+      const blocks = createBlocks();
+      const consumeShared = (key: string, taken?: number): Promise<RateLimiterRes> =>
+        shared.consume(key, taken).then(
+          (left) => {
+            blocks.record(key, left);
+            return left;
+          },
+          (reason) => {
+            if (reason instanceof RateLimiterRes) blocks.record(key, reason);
+            throw reason;
+          },
+        );
       const countOf = async (key: string): Promise<RateLimiterRes | null> => {
         const found = await shared.get(key);
         return found !== null && isOurs(found, seconds) ? found : null;
       };
       return {
-        consume: (key, points) =>
-          viaRedis(
-            () => shared.consume(key, points),
-            () => memory.consume(key, points),
-          ),
+        async consume(key, taken) {
+          // Not in `viaRedis`: this refusal does not show that Redis is up.
+          const blockedMs = blocks.msLeft(key);
+          if (blockedMs > 0) throw new RateLimiterRes(0, blockedMs);
+          return viaRedis(
+            () => consumeShared(key, taken),
+            () => memory.consume(key, taken),
+          );
+        },
         get: (key) =>
           viaRedis(
             () => countOf(key),

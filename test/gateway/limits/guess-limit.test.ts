@@ -106,6 +106,22 @@ describe('the limit of wrong guesses', () => {
     expect((await objectIn(response)).code).to.equal('rate_limited');
   });
 
+  it('ends with its window even if the clock of the machine is set back', async () => {
+    const gateway = await start();
+    await times(WRONG_GUESSES - 1, (index) => statusOf(gateway, ATTACKER, `wrong${index}`));
+    const { now } = Date;
+    try {
+      Date.now = () => now() - 3_600_000;
+      expect(await statusOf(gateway, ATTACKER, 'wrong')).to.equal(403);
+      const headers = { 'x-forwarded-for': ATTACKER };
+      const response = await gateway.get(`/v1/status/${LICENSE}?fp=x`, { headers });
+      expect(response.status).to.equal(429);
+      expect(Number(response.headers.get('retry-after'))).to.be.within(1, 600);
+    } finally {
+      Date.now = now;
+    }
+  });
+
   it('is shared by unknown clients, and does not lock out known ones', async () => {
     const gateway = await start();
     expect(await statusOf(gateway, CUSTOMER, SEATED)).to.equal(200);

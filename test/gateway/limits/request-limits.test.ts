@@ -1,6 +1,7 @@
 // The rate limit, counted in memory, in Redis, and during an outage of Redis.
 
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
@@ -10,7 +11,8 @@ import { createLocalWindows, createRateLimit } from '../../../gateway/limits/req
 import type { GatewayOptions } from '../../../gateway/server/server.ts';
 import { clientKey } from '../../../lib/net/proxies.ts';
 import { corruptions } from '../../support/corruptions.ts';
-import { requireRedis } from '../../support/redis/redis.ts';
+import { requireRedis, startRedis } from '../../support/redis/redis.ts';
+import { until } from '../../support/until.ts';
 import { objectIn, startGateway, type TestGateway } from '../fake-core.ts';
 
 function openRedis(url: string): Redis {
@@ -208,6 +210,54 @@ describe('the rate limit', () => {
       expect((await one.consume(client)).remainingPoints).to.equal(0);
       const refused = await Promise.allSettled(Array.from({ length: 50 }, () => other.consume(client)));
       expect(refused.filter(({ status }) => status === 'fulfilled')).to.deep.equal([]);
+    });
+
+    it('ends with its window even if the clock of the machine is set back', async () => {
+      const limiter = createLimitStore(await ready()).limiter({ name: 'clock', points: 1, seconds: 2 });
+      const isRefused = (): Promise<boolean> =>
+        limiter.consume('key').then(
+          () => false,
+          () => true,
+        );
+      await until(isRefused, 'the points are used up');
+      const { now } = Date;
+      try {
+        Date.now = () => now() - 3_600_000;
+        await until(async () => !(await isRefused()), 'the next window begins');
+      } finally {
+        Date.now = now;
+      }
+    });
+
+    it('is asked once a second while Redis is frozen, also if a client without points sends requests', async function () {
+      const own = await startRedis();
+      if (own === undefined) return this.skip();
+      try {
+        const redis = connect(own.url);
+        await once(redis, 'ready');
+        const limiter = createLimitStore(redis).limiter({ name: 'frozen', points: 1, seconds: 600 });
+        await limiter.consume('without points');
+        own.process.kill('SIGSTOP');
+        let calls = 0;
+        const send = redis.sendCommand.bind(redis);
+        redis.sendCommand = (...command) => {
+          calls += 1;
+          return send(...command);
+        };
+        const startedAt = performance.now();
+        await limiter.consume('first');
+        const sendAll = async (): Promise<boolean> => {
+          const all = ['without points', ...Array.from({ length: 20 }, (_, index) => `client ${index}`)];
+          await Promise.allSettled(all.map((client) => limiter.consume(client)));
+          return performance.now() - startedAt > 2_500;
+        };
+        await until(sendAll, 'Redis could be asked twice again');
+        const seconds = Math.ceil((performance.now() - startedAt) / 1_000);
+        expect(calls).to.be.at.most(seconds);
+      } finally {
+        own.process.kill('SIGCONT');
+        own.process.kill('SIGTERM');
+      }
     });
 
     it('stores its keys for at most a minute', async () => {

@@ -151,17 +151,24 @@ function createBlocks() {
 const MAX_KNOWN = 50_000;
 
 function createKnownClients(shared: SharedKeys | undefined) {
-  const knownUntil = new Map<string, number>();
-  const isKnownHere = (pair: string): boolean => (knownUntil.get(pair) ?? 0) > performance.now();
+  const clients = new Map<string, { readonly until: number; isStored: boolean }>();
+  const isKnownHere = (pair: string): boolean => (clients.get(pair)?.until ?? 0) > performance.now();
   return {
-    /** Known in this process at once, and to other gateways soon after. */
+    /**
+     * Known in this process at once, and to other gateways soon after. If Redis is down, the next right guess stores
+     * the client.
+     */
     add(pair: string): void {
-      if (isKnownHere(pair)) return;
-      const [oldest] = knownUntil.keys();
-      if (knownUntil.size >= MAX_KNOWN && oldest !== undefined) knownUntil.delete(oldest);
+      if (isKnownHere(pair) && clients.get(pair)?.isStored) return;
+      clients.delete(pair);
+      const [oldest] = clients.keys();
+      if (clients.size >= MAX_KNOWN && oldest !== undefined) clients.delete(oldest);
       // The local entry lives half as long, so that a client in use is written to Redis again before it expires.
-      knownUntil.set(pair, performance.now() + 500 * KNOWN_SECONDS);
-      shared?.remember(pair, KNOWN_SECONDS);
+      const client = { until: performance.now() + 500 * KNOWN_SECONDS, isStored: true };
+      clients.set(pair, client);
+      void shared?.remember(pair, KNOWN_SECONDS).then((isStored) => {
+        client.isStored = isStored;
+      });
     },
     has: async (pair: string): Promise<boolean> =>
       isKnownHere(pair) || ((await shared?.remembers(pair)) ?? false),

@@ -11,8 +11,8 @@ export type LimitStore = {
 };
 
 export type SharedKeys = {
-  /** Remembers a key for `seconds`, soon after the call. */
-  remember(key: string, seconds: number): void;
+  /** Remembers a key for `seconds`. Resolves with whether Redis stores it. */
+  remember(key: string, seconds: number): Promise<boolean>;
   remembers(key: string): Promise<boolean>;
 };
 
@@ -144,9 +144,9 @@ export function createLimitStore(
 
     shared: redis && {
       remember: (key, seconds) =>
-        void viaRedis(
-          async () => void (await redis.set(`hub:known:${key}`, '1', 'EX', seconds)),
-          () => {},
+        viaRedis(
+          async () => (await redis.set(`hub:known:${key}`, '1', 'EX', seconds)) === 'OK',
+          () => false,
         ),
       remembers: (key) =>
         viaRedis(

@@ -9,6 +9,7 @@ import { keySubject } from '../../../gateway/limits/guess-limit.ts';
 import type { GatewayOptions } from '../../../gateway/server/server.ts';
 import { randomLicenseKey } from '../../support/license-key.ts';
 import { requireRedis, startRedis } from '../../support/redis/redis.ts';
+import { until } from '../../support/until.ts';
 import { type FakeCore, objectIn, refusal, startGateway, type TestGateway } from '../fake-core.ts';
 
 const KEY = '7Q2M4-AAAAA-AAAAA-AAAAA-AAAAA';
@@ -244,6 +245,33 @@ describe('the limit of wrong guesses', () => {
       const keys = await redis.keys(`${prefix}*`);
       expect(keys.length).to.be.greaterThan(STRANGERS);
       expect(keys.join()).not.to.match(/lic_|7Q2M4|wrong|right/);
+    });
+
+    it('learns of a client that became known while Redis was down', async function () {
+      const own = await startRedis();
+      if (own === undefined) return this.skip();
+      let { process: server } = own;
+      try {
+        const [redis, otherRedis] = [await connect(own.url, ''), await connect(own.url, '')];
+        const [one, other] = [await start({ redis }), await start({ redis: otherRedis })];
+        const areAll = (isReady: boolean): boolean =>
+          [redis, otherRedis].every(({ status }) => (status === 'ready') === isReady);
+        server.kill('SIGKILL');
+        await until(() => areAll(false), 'the gateways have lost Redis');
+        expect(await statusOf(one, CUSTOMER, SEATED)).to.equal(200);
+        server = (await startRedis(own.port))?.process ?? server;
+        await until(() => areAll(true), 'the gateways have found Redis');
+        const isStored = async (): Promise<boolean> => {
+          expect(await statusOf(one, CUSTOMER, SEATED)).to.equal(200);
+          return (await redis.keys('hub:known:*')).length > 0;
+        };
+        await until(isStored, 'the client is stored');
+        await times(STRANGERS, (index) => statusOf(other, strangers(index), `wrong${index}`));
+        expect(await statusOf(other, '192.0.2.251', SEATED)).to.equal(429);
+        expect(await statusOf(other, CUSTOMER, SEATED)).to.equal(200);
+      } finally {
+        server.kill('SIGKILL');
+      }
     });
 
     it('frozen delays one request a second by its timeout, and the others not at all', async function () {

@@ -40,14 +40,41 @@ if (git('status', '--porcelain') !== '' || git('rev-parse', 'HEAD') !== commit) 
   process.exit(1);
 }
 for (const { name, tarball, size, unpackedSize } of packages) {
-  const checksum = createHash('sha512').update(readFileSync(tarball)).digest('base64');
   process.stdout.write(
-    `${name} ${version}: ${tarball}, ${size} bytes, ${unpackedSize} unpacked\nsha512-${checksum}\n`,
+    `${name} ${version}: ${tarball}, ${size} bytes, ${unpackedSize} unpacked\n${integrityOf(tarball)}\n`,
   );
 }
-// npm signs the provenance (SLSA) with the identity of the pipeline, and refuses without one.
-if (values.publish) {
-  for (const { tarball } of packages) run('npm', 'publish', tarball, '--provenance', '--access', 'public');
+if (values.publish) for (const each of packages) publish(each);
+
+/** Skips a package that an earlier run has published. */
+function publish({ name, tarball }) {
+  const published = publishedIntegrity(name);
+  if (published === undefined) {
+    // npm signs the provenance (SLSA) with the identity of the pipeline, and refuses without one.
+    run('npm', 'publish', tarball, '--provenance', '--access', 'public');
+    return;
+  }
+  if (published !== integrityOf(tarball)) {
+    process.stderr.write(`${name} ${version} is published already, with other contents (${published})\n`);
+    process.exit(1);
+  }
+  process.stdout.write(`${name} ${version} is published already\n`);
+}
+
+/** Undefined if the version is not published. */
+function publishedIntegrity(name) {
+  try {
+    const view = ['view', `${name}@${version}`, 'dist.integrity', '--prefer-online'];
+    return execFileSync('npm', view, { encoding: 'utf8', stdio: 'pipe' }).trim() || undefined;
+  } catch (error) {
+    if (/\bE404\b/.test(error.stderr)) return undefined;
+    throw error;
+  }
+}
+
+/** As npm writes it. */
+function integrityOf(tarball) {
+  return `sha512-${createHash('sha512').update(readFileSync(tarball)).digest('base64')}`;
 }
 
 /** The text of a version in the changelog. */

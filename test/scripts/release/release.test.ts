@@ -1,6 +1,6 @@
 // What prevents a release, in a repository that stands in for this one.
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,8 +15,8 @@ describe('npm run release', () => {
   const git = (...words: string[]) =>
     run('git', ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', ...words], { cwd: home });
   /** From a directory that is not the repository's. */
-  const release = async (): Promise<string> =>
-    run(process.execPath, [join(home, 'scripts/release/release.js')], { cwd: tmpdir() }).then(
+  const release = async (flags: string[] = [], env = process.env): Promise<string> =>
+    run(process.execPath, [join(home, 'scripts/release/release.js'), ...flags], { cwd: tmpdir(), env }).then(
       ({ stdout }) => `released ${stdout.match(/release\/\w+\.tgz/g)?.join(' ')}`,
       ({ stderr }) => stderr,
     );
@@ -60,4 +60,57 @@ describe('npm run release', () => {
     expect(await release()).to.contain('the checkout changed during the release');
     expect(await release()).to.contain('commit all changes first');
   });
+
+  it('publishes only what is not published yet', async () => {
+    const registry = await mkdtemp(join(tmpdir(), 'hub-registry-'));
+    try {
+      await writeFile(join(registry, 'npm'), `#!${process.execPath}\n${NPM}`, { mode: 0o755 });
+      await writeFile(
+        join(home, 'package.json'),
+        '{ "name": "a", "version": "1.2.3", "type": "module", "repository": "forge" }',
+      );
+      await git('commit', '--quiet', '--all', '--message', 'Name the forge');
+      await git('tag', 'v1.2.3');
+      const publish = () =>
+        release(['--publish'], { ...process.env, PATH: `${registry}:${process.env['PATH']}` });
+      const published = async () => (await readFile(join(registry, 'log'), 'utf8')).trim().split('\n');
+      expect(await publish()).to.contain('npm error code E500');
+      expect(await published()).to.deep.equal(['a', 'b fails']);
+      expect(await publish()).to.equal('released release/a.tgz release/b.tgz');
+      expect(await published()).to.deep.equal(['a', 'b fails', 'b']);
+      await writeFile(join(registry, 'b@1.2.3'), 'sha512-other');
+      expect(await publish()).to.equal('b 1.2.3 is published already, with other contents (sha512-other)\n');
+      expect(await published()).to.deep.equal(['a', 'b fails', 'b']);
+    } finally {
+      await rm(registry, { recursive: true });
+    }
+  });
 });
+
+/** Stands in for npm, with a registry in its own directory. The first publication of `b` fails. */
+const NPM = `
+const { createHash } = require('node:crypto');
+const { appendFileSync, existsSync, readFileSync, writeFileSync } = require('node:fs');
+const { basename, join } = require('node:path');
+const [command, subject] = process.argv.slice(2);
+const log = (line) => appendFileSync(join(__dirname, 'log'), line + '\\n');
+const fail = (code) => {
+  console.error('npm error code ' + code);
+  process.exit(1);
+};
+if (command === 'view') {
+  const file = join(__dirname, subject);
+  if (!existsSync(file)) fail('E404');
+  console.log(readFileSync(file, 'utf8'));
+} else {
+  const name = basename(subject, '.tgz');
+  const file = join(__dirname, name + '@1.2.3');
+  if (existsSync(file)) fail('E403');
+  if (name === 'b' && !readFileSync(join(__dirname, 'log'), 'utf8').includes('b fails')) {
+    log('b fails');
+    fail('E500');
+  }
+  log(name);
+  writeFileSync(file, 'sha512-' + createHash('sha512').update(readFileSync(subject)).digest('base64'));
+}
+`;

@@ -1,4 +1,4 @@
-// Writes an export to a file, and empties an existing file only once there is output.
+// Writes an export to a file, and empties an existing file only once there is output, or the export has none.
 
 import type { CommandContext } from '../command-context.ts';
 import { PartialFailure } from '../errors/failure.ts';
@@ -27,7 +27,8 @@ type FileOptions = { readonly out?: string | undefined; readonly force?: true | 
 
 /**
  * Writes the items page by page to standard output, or to the file of `--out`. The first write empties an existing
- * file; a created file without output is removed. A signal ends an export to a file between two pages.
+ * file; an export without items also writes. A created file is removed if the export fails before it writes. A signal
+ * ends an export to a file between two pages.
  * @throws CliError (usage) if the file cannot be written; PartialFailure after the first write
  */
 export async function exportLines<T>(
@@ -71,18 +72,19 @@ export async function exportLines<T>(
   ]);
 }
 
-/** @param write Writes a page; `count` is the number of items with it. */
+/** @param write Writes a page; `count` is the number of items with it. Without a page, it writes the header. */
 async function writeLines<T>(
   pages: AsyncIterable<readonly T[]>,
   { line, header = '' }: Lines<T>,
   write: (text: string, count: number) => Promise<void>,
 ): Promise<number> {
-  let before = header;
+  let before: string | undefined = header;
   let count = 0;
   for await (const items of pages) {
     count += items.length;
-    await write(before + items.map(line).join(''), count);
-    before = '';
+    await write((before ?? '') + items.map(line).join(''), count);
+    before = undefined;
   }
+  if (before !== undefined) await write(before, count);
   return count;
 }

@@ -1,5 +1,5 @@
 // The audit commands, run as a person would against a hub.
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
@@ -85,6 +85,18 @@ describe('hubctl audit', () => {
     ]);
     const rest = await run('export', '--after', String(exported));
     expect(rest.stdout).to.equal(`${lines(stdout).at(-1)}\n`);
+  });
+
+  it('exports nothing as an empty file, also in place of an older export', async () => {
+    const last = lines((await run('export')).stdout).length;
+    const after = ['--after', String(last)];
+    const file = join(hub.dataDir, 'empty.jsonl');
+    expect(await json('export', ...after, '--out', file)).to.deep.equal({ file, exported: 0 });
+    expect(await readFile(file, 'utf8')).to.equal('');
+    await writeFile(file, 'an older export\n');
+    expect(await json('export', ...after, '--out', file, '--force')).to.deep.equal({ file, exported: 0 });
+    expect(await readFile(file, 'utf8')).to.equal('');
+    expect(await run('export', ...after)).to.deep.equal({ code: 0, stdout: '', stderr: '' });
   });
 
   it('verifies the chain with exit code 0, and names the first broken row with exit code 1', async () => {

@@ -115,10 +115,10 @@ function ruleFor(
 }
 
 function profileRule(name: string, { columns }: Profile): ColumnRule | undefined {
+  const column = name.toLowerCase();
+  if (Object.hasOwn(columns, column)) return columns[column];
   const [, metadata] = /^(?:attributes\.)?metadata\.(.+)$/i.exec(name) ?? [];
-  return (
-    columns[name.toLowerCase()] ?? (metadata === undefined ? undefined : { field: `metadata.${metadata}` })
-  );
+  return metadata === undefined ? undefined : { field: `metadata.${metadata}` };
 }
 
 const KNOWN = `The fields are ${FIELD_NAMES.join(', ')}, metadata.NAME and limits.NAME.`;

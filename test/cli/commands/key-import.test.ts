@@ -179,6 +179,18 @@ describe('hubctl key import', () => {
     expect((await licenses())[2]).to.include({ state: LicenseState.REVOKED, customer: `a@${app}.example` });
   });
 
+  it('ignores columns of an export that are named like members of every object', async () => {
+    const header = 'key,constructor,__proto__,hasOwnProperty,toString,metadata.constructor';
+    const { code, stderr } = await importText(
+      `${header}\n${app}-CSV-0000-V3,a,b,c,d,kept\n`,
+      '--source',
+      'keygen',
+    );
+    expect([code, stderr]).to.deep.equal([0, '']);
+    const [license] = await licenses();
+    expect(license?.metadata).to.deep.equal({ constructor: 'kept' });
+  });
+
   it('imports the license keys that Cryptolens lists', async () => {
     const key = {
       productId: 3349,

@@ -61,15 +61,18 @@ function addAddVerb(context: Command, commandContext: CommandContext): void {
     .argument('<name>', 'name of the context: lower-case letters, digits, inner dashes')
     .option('--force', 'replace the context of this name')
     .action(async (name: string, { force }: { force?: true }) => {
-      const stored = readContexts(contextsFile(process.env));
-      if (name === LOCAL) throw usageError(`${LOCAL}: this context always exists; choose another name.`);
-      if (!force && Object.hasOwn(stored.contexts, name)) {
+      const requireFree = ({ contexts }: StoredContexts): void => {
+        if (force || !Object.hasOwn(contexts, name)) return;
         throw usageError(`${name}: this context exists. Replace it with --force.`);
-      }
+      };
+      if (name === LOCAL) throw usageError(`${LOCAL}: this context always exists; choose another name.`);
+      requireFree(readContexts(contextsFile(process.env)));
       const added = await addContext(commandContext, name);
-      const contexts = { ...stored.contexts, [name]: added };
-      await saveContexts(commandContext, { ...stored, contexts });
-      await out.record(await viewContext(commandContext, name, { ...stored, contexts }), CONTEXT_FIELDS);
+      const saved = await changeContexts(commandContext, (stored) => {
+        requireFree(stored);
+        return { ...stored, contexts: { ...stored.contexts, [name]: added } };
+      });
+      await out.record(await viewContext(commandContext, name, saved), CONTEXT_FIELDS);
       out.note(`Test it: hubctl context check ${name}. Use it: hubctl context use ${name}`);
     });
 }
@@ -85,10 +88,13 @@ function addUseVerb(context: Command, commandContext: CommandContext): void {
   })
     .argument('<context>', 'name of the context')
     .action(async (name: string) => {
-      const { current: _, contexts } = readContexts(contextsFile(process.env));
-      const stored = { ...(name !== LOCAL && { current: name }), contexts };
-      const view = await viewContext(commandContext, name, stored, name);
-      await saveContexts(commandContext, stored);
+      const using = ({ contexts }: StoredContexts): StoredContexts => ({
+        ...(name !== LOCAL && { current: name }),
+        contexts,
+      });
+      const stored = readContexts(contextsFile(process.env));
+      const view = await viewContext(commandContext, name, using(stored), name);
+      await changeContexts(commandContext, using);
       await out.record(view, CONTEXT_FIELDS);
       const stronger = (['server', 'context', 'dataDir'] as const)
         .map((option) => typed(option))
@@ -144,9 +150,10 @@ function addRemoveVerb(context: Command, commandContext: CommandContext): void {
       if (name === LOCAL) throw usageError(`${LOCAL}: this context always exists.`);
       const stored = readContexts(contextsFile(process.env));
       const view = await viewContext(commandContext, name, stored, name);
-      const { [name]: _, ...contexts } = stored.contexts;
-      const current = stored.current === name ? undefined : stored.current;
-      await saveContexts(commandContext, { ...(current !== undefined && { current }), contexts });
+      await changeContexts(commandContext, ({ current, contexts: { [name]: _, ...contexts } }) => ({
+        ...(current !== undefined && current !== name && { current }),
+        contexts,
+      }));
       await out.record({ ...view, current: false }, CONTEXT_FIELDS);
       if (view.tokenId !== undefined)
         out.note(`Its token is still valid. Revoke it: hubctl token revoke ${view.tokenId}`);
@@ -154,9 +161,16 @@ function addRemoveVerb(context: Command, commandContext: CommandContext): void {
     });
 }
 
-async function saveContexts({ interruption }: CommandContext, contexts: StoredContexts): Promise<void> {
+/** Reads the contexts again, because another command may have changed them meanwhile. Returns the saved ones. */
+async function changeContexts(
+  { interruption }: CommandContext,
+  change: (stored: StoredContexts) => StoredContexts,
+): Promise<StoredContexts> {
   interruption.hold(); // leave no draft that contains tokens
-  await writeContexts(contextsFile(process.env), contexts);
+  const file = contextsFile(process.env);
+  const changed = change(readContexts(file));
+  await writeContexts(file, changed);
+  return changed;
 }
 
 async function viewContext(

@@ -1,14 +1,17 @@
 // Contexts: how they are stored, which hub is chosen, and that credentials are never mixed.
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
 import { chooseHub, type Typed } from '../../../cli/connect/choose-hub.ts';
 import { contextsFile, type StoredContexts } from '../../../cli/connect/stored-contexts.ts';
+import { runLine } from '../../../cli/run.ts';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
+import { until } from '../../support/until.ts';
 import { expectPrinted } from '../expect-schema.ts';
 import { hubctlHere, type Printed } from '../run-here.ts';
-import { ended, type Result, start } from '../spawn-hubctl.ts';
+import { ended, environmentOf, type Result, start } from '../spawn-hubctl.ts';
 
 const STORED: StoredContexts = {
   current: 'shop',
@@ -106,6 +109,24 @@ describe('hubctl context', () => {
     child.stdin?.end(`${hub.token}\n`);
     return ended(child);
   };
+  /** On a terminal. Resolves when the command asks for the token; `answer` resolves with the exit code. */
+  const addAtPrompt = async (name: string) => {
+    const terminal = () => Object.assign(new PassThrough(), { isTTY: true });
+    const [stdin, stderr] = [terminal(), terminal()];
+    const original = process.env;
+    process.env = environmentOf(at()); // the command reads it again after the answer
+    const streams = { stdin, stdout: new PassThrough(), stderr };
+    const { done } = await runLine(['context', 'add', name, '--server', hub.rpcUrl], streams);
+    await until(() => String(stderr.read()).includes('Token: '), 'the command asks for the token');
+    return {
+      async answer(token = hub.token): Promise<number> {
+        stdin.write(`${token}\n`);
+        return done.finally(() => {
+          process.env = original;
+        });
+      },
+    };
+  };
 
   it('adds, uses, shows, checks and removes a context', async () => {
     const added = await add('shop', '--output', 'json');
@@ -176,6 +197,26 @@ describe('hubctl context', () => {
     expect(wrong[0]?.stderr).to.match(/^hubctl: --token: other users/);
     expect(wrong[1]?.stderr).to.match(/^hubctl: --token-file: token file .* is open to other users/);
     expect(wrong[2]?.stderr).to.equal('hubctl: HUBCTL_TOKEN_FILE: /nowhere/token cannot be read (ENOENT).\n');
+  });
+
+  it('keeps the changes that other commands make while it waits for the token', async () => {
+    await add('old');
+    await context('use', 'old');
+    const adding = await addAtPrompt('shop');
+    await add('test');
+    await context('remove', 'old');
+    await context('use', 'test');
+    expect(await adding.answer()).to.equal(0);
+    const names = (await json('list')).map((each: { name: string }) => each.name);
+    expect(names).to.deep.equal(['local', 'shop', 'test']);
+    expect((await json('show')).name).to.equal('test');
+  });
+
+  it('does not replace a context that another command has added meanwhile', async () => {
+    const adding = await addAtPrompt('shop');
+    await add('shop');
+    expect(await adding.answer('hub_other')).to.equal(2);
+    expect(await readFile(contextsFile({ XDG_CONFIG_HOME: config }), 'utf8')).to.contain(hub.token);
   });
 
   it('takes nothing for a new context from the environment', async () => {

@@ -32,7 +32,13 @@ export async function findLocalDatabase(
     return { url: databaseUrl.reveal(), schema, pooler, directUrl: databaseDirectUrl?.reveal() };
   const { path } = await openDataDir(dataDir);
   const server = await startEmbeddedPostgres({ dataDir: path });
-  undo.defer(() => (server.reused ? Promise.resolve() : server.stop()));
+  if (!server.reused) {
+    process.on('exit', server.beginStop); // a second signal ends the process without `undo`
+    undo.defer(async () => {
+      await server.stop();
+      process.off('exit', server.beginStop);
+    });
+  }
   return { url: server.url, schema };
 }
 

@@ -27,8 +27,12 @@ import { checkMailServer } from './mail-check.ts';
 import { checkClock, failed, ok, skipped, warning } from './results.ts';
 
 const REDIS_TIMEOUT_MS = 3_000;
+const NOTHING_CHANGED = 'Nothing was changed.';
 
-/** Runs every check. Skips a check whose precondition failed. Never throws for a finding. */
+/**
+ * Runs every check. Skips a check whose precondition failed. Never throws for a finding.
+ * @throws CliError (interrupted) at a signal while an embedded PostgreSQL may run for the checks
+ */
 export async function runChecks(
   flags: Readonly<Record<string, unknown>>,
   environment: NodeJS.ProcessEnv,
@@ -52,7 +56,7 @@ export async function runChecks(
     findings.push(await checkDataDir(dataDir));
     const keys = await readKeys(settings, dataDir);
     findings.push(keys.finding);
-    findings.push(...(await checkDatabase(settings, dataDir, keys)));
+    findings.push(...(await checkLocalDatabase(settings, dataDir, keys, commandContext)));
     findings.push(...(await checkMailServer(settings)));
   }
   findings.push(await checkRedis(settings));
@@ -101,6 +105,20 @@ async function readKeys({ masterKey, masterKeyFile, databaseUrl }: Settings, dat
       'restore the file, with mode 0600 and one key per line, or set HUB_MASTER_KEY_FILE to another';
     return { finding: failed('master key', problem, remedy) };
   }
+}
+
+/** These checks start a stopped embedded PostgreSQL: a signal ends them once it is stopped again. */
+async function checkLocalDatabase(
+  settings: Settings,
+  dataDir: string,
+  keys: Keys,
+  { interruption }: Pick<CommandContext, 'interruption'>,
+): Promise<CheckResult[]> {
+  if (settings.databaseUrl !== undefined) return checkDatabase(settings, dataDir, keys);
+  interruption.hold(() => NOTHING_CHANGED);
+  const findings = await checkDatabase(settings, dataDir, keys).finally(() => interruption.release());
+  if (interruption.signal.aborted) throw interruption.error(NOTHING_CHANGED);
+  return findings;
 }
 
 async function checkRedis(settings: Settings): Promise<CheckResult> {

@@ -86,6 +86,8 @@ export function registerMigration(
     const { dataDir } = options();
     // Listing must not create a database.
     const isThere = settings.databaseUrl !== undefined || existsSync(join(dataDir, 'postgres'));
+    // Stop an embedded PostgreSQL that was started for this.
+    if (settings.databaseUrl === undefined) interruption.hold(() => 'Nothing was changed.');
     const line = progress.show(() => 'Reading the database');
     const known = knownMigrations();
     const { applied, pending } = isThere

@@ -9,6 +9,14 @@ export function stopSignals({ rpcTlsCert }: { readonly rpcTlsCert?: unknown }): 
   return ENDING_SIGNALS.filter((signal) => signal !== 'SIGHUP' || rpcTlsCert === undefined);
 }
 
+/**
+ * With a certificate, calls `reload` at each SIGHUP until the process ends: without a listener, SIGHUP would end a hub
+ * that starts or stops.
+ */
+export function onReloadSignal({ rpcTlsCert }: { readonly rpcTlsCert?: unknown }, reload: () => void): void {
+  if (rpcTlsCert !== undefined) process.on('SIGHUP', reload);
+}
+
 /** The same Ctrl-C can arrive twice, from the terminal and from npm: ignore a repetition within this time. */
 const ECHO_MS = 250;
 

@@ -5,7 +5,7 @@ import { openDataDir } from '../../core/storage/data-dir.ts';
 import { connectionCount } from '../../core/storage/embedded-postgres/connection-count.ts';
 import { freePort } from '../../core/storage/embedded-postgres/free-port.ts';
 import { ownPostgres } from '../../core/storage/embedded-postgres/supervise.ts';
-import { firstSignal, stopSignals } from '../interrupt/first-signal.ts';
+import { firstSignal, onReloadSignal, stopSignals } from '../interrupt/first-signal.ts';
 import { type Warnings, warnOfPoolSize } from './check-pool-size.ts';
 import { drain } from './drain.ts';
 import { hubFile } from './hub-file.ts';
@@ -29,6 +29,8 @@ export async function serveByWorkers(
   fatal.promise.catch(() => {}); // awaited below, if needed
   void log.readerGone?.then(() => fatal.reject(readerGone()));
   const stopped = firstSignal(stopSignals(settings));
+  let reload = (): void => {}; // workers that start read the certificates
+  onReloadSignal(settings, () => reload());
   {
     await using undo = new AsyncDisposableStack();
     const dataDir = await openDataDir(path);
@@ -69,9 +71,7 @@ export async function serveByWorkers(
       logger.info({ signal: pool }, 'hub is stopping');
     } else {
       const { addresses, tell } = pool;
-      const reload = (): void => tell('reload');
-      if (settings.rpcTlsCert !== undefined) process.on('SIGHUP', reload);
-      undo.defer(() => void process.off('SIGHUP', reload));
+      reload = () => tell('reload');
       logger.info({ ...addresses, workers: count }, 'hub is ready');
       const signal = await Promise.race([stopped, fatal.promise]);
       tell('drain');

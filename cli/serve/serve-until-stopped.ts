@@ -2,7 +2,13 @@
 import type { DestinationStream, Logger } from 'pino';
 import type { Gather } from '../../lib/metrics/metrics.ts';
 import { CliError, EXIT } from '../errors/failure.ts';
-import { ENDING_SIGNALS, firstSignal, signalExitCode, stopSignals } from '../interrupt/first-signal.ts';
+import {
+  ENDING_SIGNALS,
+  firstSignal,
+  onReloadSignal,
+  signalExitCode,
+  stopSignals,
+} from '../interrupt/first-signal.ts';
 import { packageVersion } from '../version.ts';
 import { warnOfPoolSize } from './check-pool-size.ts';
 import { drain } from './drain.ts';
@@ -57,6 +63,8 @@ export async function serveUntilStopped(
   const stopped: Promise<string> = worker
     ? Promise.race([worker.toldToStop, firstSignal(['SIGTERM'])])
     : firstSignal(stopSignals(settings));
+  let reload = (): void => {}; // the start reads the certificates
+  onReloadSignal(settings, () => reload());
   const tracing = traced ? await openTracing(settings, logger) : undefined;
   const starting = runHub(settings, {
     dataDir,
@@ -70,8 +78,7 @@ export async function serveUntilStopped(
   const early = await Promise.race([starting, stopped]);
   if (typeof early === 'string') await waitBriefly(starting, early);
   const hub = await starting;
-  const reload = (): void => void hub.reload();
-  if (settings.rpcTlsCert !== undefined) process.on('SIGHUP', reload);
+  reload = () => void hub.reload();
   // The terminal gets one line; the stack goes to the log.
   const crashed = (error: unknown): void => logger.fatal({ err: error }, `${what} has crashed`);
   process.on('uncaughtExceptionMonitor', crashed);
@@ -89,7 +96,6 @@ export async function serveUntilStopped(
     if (worker === undefined) await drain(settings, logger, signal);
     logger.info({ signal }, `${what} is stopping`);
   } finally {
-    process.off('SIGHUP', reload);
     process.off('uncaughtExceptionMonitor', crashed);
     await hub.stop(GRACE_MS);
     await tracing?.stop();

@@ -4,12 +4,12 @@ import { openHubDatabase } from '../../core/hub/database.ts';
 import { type DatabaseAddress, directAddress } from '../../core/storage/connection/database-address.ts';
 import { openDataDir } from '../../core/storage/data-dir.ts';
 import type { Database } from '../../core/storage/database.ts';
-import { startEmbeddedPostgres } from '../../core/storage/embedded-postgres/start.ts';
+import { postgresForCommand } from '../../core/storage/embedded-postgres/for-command.ts';
 import type { Settings } from '../serve/setting-table.ts';
 
 /**
  * Opens the database that `serve` uses with these settings, bypassing a pooler if possible, and restores the
- * previous state afterwards.
+ * previous state afterwards. A hub may start meanwhile.
  */
 export async function withLocalDatabase<T>(
   settings: Settings,
@@ -22,7 +22,7 @@ export async function withLocalDatabase<T>(
   return await work(db);
 }
 
-/** The address of that database. Starts a stopped embedded PostgreSQL; `undo` stops it again. */
+/** The address of that database. Starts a stopped embedded PostgreSQL; `undo` stops it again, if nobody else uses it. */
 export async function findLocalDatabase(
   { databaseUrl, databaseSchema: schema, databasePooler: pooler, databaseDirectUrl }: Settings,
   dataDir: string,
@@ -31,15 +31,9 @@ export async function findLocalDatabase(
   if (databaseUrl !== undefined)
     return { url: databaseUrl.reveal(), schema, pooler, directUrl: databaseDirectUrl?.reveal() };
   const { path } = await openDataDir(dataDir);
-  const server = await startEmbeddedPostgres({ dataDir: path });
-  if (!server.reused) {
-    process.on('exit', server.beginStop); // a second signal ends the process without `undo`
-    undo.defer(async () => {
-      await server.stop();
-      process.off('exit', server.beginStop);
-    });
-  }
-  return { url: server.url, schema };
+  const postgres = await postgresForCommand(path);
+  undo.defer(() => postgres.close());
+  return { url: postgres.url, schema };
 }
 
 export function openQuietly(address: DatabaseAddress): Promise<Database> {

@@ -1,10 +1,9 @@
 // Runs the embedded PostgreSQL for one hub: locks its data directory, restarts the server if it dies, and
 // shuts it down when the process exits.
 import { setTimeout } from 'node:timers/promises';
-import type pg from 'pg';
-import { dedicatedClient } from '../connection/client.ts';
 import type { DataDir } from '../data-dir.ts';
-import { type EmbeddedPostgres, type EmbeddedPostgresOptions, startEmbeddedPostgres } from './start.ts';
+import { becomeOwner, connectAsUser } from './server-locks.ts';
+import type { EmbeddedPostgresOptions } from './start.ts';
 
 export type OwnedPostgres = Awaited<ReturnType<typeof ownPostgres>>;
 
@@ -17,9 +16,6 @@ export type OwnOptions = {
   readonly onLost: (error: Error) => void;
 };
 
-// An advisory lock, because it must last as long as its connection. Only users who can read the data
-// directory can connect to this server, and no session waits for the lock. The constant is arbitrary.
-const OWNER_LOCK = 4_715_100;
 const RESTARTS = 5;
 const RESTART_DELAY_MS = 1_000;
 
@@ -32,11 +28,16 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
   let restarting: Promise<void> = Promise.resolve();
 
   const startAndLock = async (more: Pick<EmbeddedPostgresOptions, 'pickPort'> = {}) => {
-    const server = await startEmbeddedPostgres({ dataDir: path, log, ...limits, ...more });
-    const lock = await takeLock(server, path, onGone).catch(async (error) => {
-      if (!server.reused) await server.stop();
-      throw error;
-    });
+    // The lock ends with its connection, so a hub that was killed leaves none behind.
+    const options = { dataDir: path, log, ...limits, ...more };
+    const { server, client: lock } = await connectAsUser(options, 'hub owner');
+    if (!(await becomeOwner(lock))) {
+      await lock.end();
+      throw new Error(
+        `another hub runs on the data directory ${path}: stop it, or choose another with --data-dir`,
+      );
+    }
+    lock.once('end', onGone);
     isLocked = true;
     return { server, lock };
   };
@@ -79,20 +80,4 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
       process.off('exit', beginStop);
     },
   };
-}
-
-/** The lock ends with its connection, so a hub that was killed leaves none behind. */
-async function takeLock(server: EmbeddedPostgres, path: string, onGone: () => void): Promise<pg.Client> {
-  const client = dedicatedClient(server.url, 'hub owner');
-  client.on('error', () => {}); // 'end' follows
-  await client.connect();
-  const { rows } = await client.query('select pg_try_advisory_lock($1) as mine', [OWNER_LOCK]);
-  if (!rows[0].mine) {
-    await client.end();
-    throw new Error(
-      `another hub runs on the data directory ${path}: stop it, or choose another with --data-dir`,
-    );
-  }
-  client.once('end', onGone);
-  return client;
 }

@@ -1,4 +1,4 @@
-// A process that opens the database of the data directory it is given, prints a line, and closes it when its standard
+// A process that opens the database of the data directory it is given, prints a line, and uses it when its standard
 // input ends. SIGTERM ends it as a second signal ends a command.
 import { withLocalDatabase } from '../../../cli/backup/local-database.ts';
 import { readSettings } from '../../../cli/serve/settings.ts';
@@ -7,7 +7,8 @@ const [dataDir] = process.argv.slice(2);
 if (!dataDir) throw new Error('which data directory?');
 process.on('SIGTERM', () => process.exit(143));
 const inputEnds = new Promise((resolve) => process.stdin.once('end', resolve).resume());
-await withLocalDatabase(readSettings({}, {}), dataDir, async () => {
+await withLocalDatabase(readSettings({}, {}), dataDir, async (db) => {
   process.stdout.write('the database is open\n');
   await inputEnds;
+  await db.pool.query('select from hub_migration limit 1');
 });

@@ -3,8 +3,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { openDataDir } from '../../../core/storage/data-dir.ts';
 import { runningServer } from '../../../core/storage/embedded-postgres/lock-file.ts';
+import { startEmbeddedPostgres } from '../../../core/storage/embedded-postgres/start.ts';
+import { ownPostgres } from '../../../core/storage/embedded-postgres/supervise.ts';
 import { discard, makeDataDir, postgresRuns } from '../../support/hub/data-dir.ts';
+import { query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 import { hubctlHere } from '../run-here.ts';
 import { startPrinting } from '../spawn-hubctl.ts';
@@ -59,11 +63,64 @@ describe('the embedded PostgreSQL that a command starts', () => {
     });
   }
 
-  it('is stopped by a second signal', async () => {
-    const command = await useElsewhere();
+  /** Lets the work end, or ends the process as a second signal does. */
+  const finish = async (command: ChildProcess, how: 'work' | 'signal' = 'work') => {
     const exited = once(command, 'exit');
-    command.kill('SIGTERM');
-    expect(await exited).to.deep.equal([143, null]);
+    if (how === 'signal') command.kill('SIGTERM');
+    else command.stdin?.end();
+    expect(await exited).to.deep.equal([how === 'signal' ? 143 : 0, null]);
+  };
+
+  it('is stopped by a second signal', async () => {
+    await finish(await useElsewhere(), 'signal');
     await hasStopped();
+  });
+
+  for (const how of ['work', 'signal'] as const) {
+    it(`keeps running for a hub that has started meanwhile, if the command ends by its ${how}`, async () => {
+      const command = await useElsewhere();
+      const lines: string[] = [];
+      const owner = await ownPostgres({
+        dataDir: await openDataDir(dataDir),
+        log: (line) => lines.push(line),
+        onLost: (error) => lines.push(error.message),
+      });
+      try {
+        expect(lines.join()).to.contain('was already running');
+        await finish(command, how);
+        // A stop, which the command may only have begun, would end this connection.
+        expect(await query(owner.url, 'select 1 as one from pg_sleep(1)')).to.deep.equal([{ one: 1 }]);
+        expect(lines.join()).not.to.contain('restarting');
+      } finally {
+        await owner.stop();
+      }
+      expect(await postgresRuns(dataDir)).to.equal(false);
+    });
+  }
+
+  it('keeps running for another command, and stops with the last one', async () => {
+    for (const order of [
+      [0, 1],
+      [1, 0],
+    ] as const) {
+      const commands = [await useElsewhere(), await useElsewhere()] as const;
+      await finish(commands[order[0]]);
+      expect(await postgresRuns(dataDir)).to.equal(true);
+      await finish(commands[order[1]]);
+      expect(await postgresRuns(dataDir)).to.equal(false);
+    }
+  });
+
+  it('stops once if several commands end at the same time', async () => {
+    const commands = [await useElsewhere(), await useElsewhere(), await useElsewhere()];
+    await Promise.all(commands.map((command) => finish(command)));
+    expect(await postgresRuns(dataDir)).to.equal(false);
+  });
+
+  it('keeps running if a killed hub left it', async () => {
+    const owner = await startEmbeddedPostgres({ dataDir });
+    await finish(await useElsewhere());
+    expect(await query(owner.url, 'select 1 as one')).to.deep.equal([{ one: 1 }]);
+    await owner.stop();
   });
 });

@@ -1,10 +1,15 @@
 // One hub per data directory: the lock that lives as long as the hub does.
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmod, open, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import pg from 'pg';
 import { type DataDir, openDataDir } from '../../../../core/storage/data-dir.ts';
+import { USER_LOCK } from '../../../../core/storage/embedded-postgres/server-locks.ts';
+import { startEmbeddedPostgres } from '../../../../core/storage/embedded-postgres/start.ts';
 import { type OwnedPostgres, ownPostgres } from '../../../../core/storage/embedded-postgres/supervise.ts';
 import { discard, makeDataDir, postgresRuns } from '../../../support/hub/data-dir.ts';
 import { query } from '../../../support/postgres/databases.ts';
@@ -28,6 +33,36 @@ describe('the PostgreSQL of a data directory', () => {
     );
     expect(await query(first.url, 'select 1 as one')).to.deep.equal([{ one: 1 }]);
     await first.stop();
+    expect(await postgresRuns(dataDir.path)).to.equal(false);
+  });
+
+  it('is not stopped by the hub that started it but came second', async () => {
+    const script = join(import.meta.dirname, 'slow-owner.ts');
+    const slow = spawn(process.execPath, [script, dataDir.path], { stdio: ['pipe', 'pipe', 'pipe'] });
+    const [exited, complaint] = [once(slow, 'exit'), text(slow.stderr)];
+    await Promise.race([once(slow.stdout, 'data'), exited]); // it has started the server
+    const first = await own();
+    slow.stdin.end();
+    expect(await exited, await complaint).to.deep.equal([1, null]);
+    expect(await complaint).to.contain('another hub runs on the data directory');
+    expect(await query(first.url, 'select 1 as one')).to.deep.equal([{ one: 1 }]);
+    await first.stop();
+    expect(await postgresRuns(dataDir.path)).to.equal(false);
+  });
+
+  it('starts again if a command stops it while a hub starts', async () => {
+    const server = await startEmbeddedPostgres({ dataDir: dataDir.path });
+    const command = new pg.Client({ connectionString: server.url });
+    command.on('error', () => {}); // the server stops
+    await command.connect();
+    await command.query('select pg_advisory_lock($1)', [USER_LOCK]);
+    const owning = own();
+    const waits = `select from pg_locks where locktype = 'advisory' and not granted`;
+    await until(async () => (await command.query(waits)).rowCount === 1, 'the hub waits');
+    await server.stop();
+    const owner = await owning;
+    expect(await query(owner.url, 'select 1 as one')).to.deep.equal([{ one: 1 }]);
+    await owner.stop();
     expect(await postgresRuns(dataDir.path)).to.equal(false);
   });
 

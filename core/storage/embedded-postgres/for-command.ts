@@ -1,0 +1,30 @@
+// Runs the embedded PostgreSQL for one command: starts it if it is stopped, and stops it again, unless a hub
+// or another command uses it by then.
+import { endClient } from '../connection/client.ts';
+import { connectAsUser, isLastUser } from './server-locks.ts';
+
+/** Marks a server that a command has started, so that the last command stops it. A hub stops its own. */
+const TEMPORARY = 'hub.temporary';
+
+export async function postgresForCommand(dataDir: string) {
+  const options = { dataDir, settings: [`${TEMPORARY}=on`] };
+  const { server, client, isNewest } = await connectAsUser(options, 'hubctl');
+  const { rows } = await client.query(`select current_setting($1, true) = 'on' as temporary`, [TEMPORARY]);
+  // A second signal ends the process without `close`, and leaves no time to ask the server for other users.
+  const beginStop = (): void => {
+    if (!server.reused && isNewest()) server.beginStop();
+  };
+  process.on('exit', beginStop);
+  return {
+    url: server.url,
+    async close(): Promise<void> {
+      try {
+        // If the connection is lost, the server has ended, and a hub may have started it again.
+        if (rows[0].temporary && (await isLastUser(client).catch(() => false))) await server.stop();
+      } finally {
+        await endClient(client);
+        process.off('exit', beginStop);
+      }
+    },
+  };
+}

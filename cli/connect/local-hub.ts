@@ -5,10 +5,14 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from '../../lib/caught-error.ts';
 import { parseObject } from '../../lib/json-object.ts';
+import { isRunning, processPlace } from '../../lib/process-place.ts';
 import { CliError, EXIT, usageError } from '../errors/failure.ts';
 import { baseUrl, type Given } from './check-target.ts';
 
-/** The address and the certificate in `hub.json`, which a running hub writes. */
+/**
+ * The address and the certificate in `hub.json`, which a running hub writes. Undefined without the file, or if it is
+ * left from a hub that was killed: another program may use the address by now.
+ */
 export async function readLocalHub(
   dataDir: string,
 ): Promise<{ server: string; certificate?: string | undefined } | undefined> {
@@ -20,8 +24,9 @@ export async function readLocalHub(
     EXIT.failed,
     `${file} names no hub. Restart the hub, or give --server.`,
   );
-  const { rpc, rpcCertificate } = parseObject(text) ?? {};
+  const { pid, place, rpc, rpcCertificate } = parseObject(text) ?? {};
   if (typeof rpc !== 'string') throw broken;
+  if (typeof pid === 'number' && place === processPlace() && !isRunning(pid)) return undefined;
   const certificate = typeof rpcCertificate === 'string' ? rpcCertificate : undefined;
   return { server: baseUrl({ value: rpc, from: file }), certificate };
 }

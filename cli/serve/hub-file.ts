@@ -1,6 +1,7 @@
 // The file in the data directory by which hubctl finds a running hub.
 import { resolve } from 'node:path';
 import type { HubFile } from '../../core/storage/data-dir.ts';
+import { processPlace } from '../../lib/process-place.ts';
 import type { Settings } from './setting-table.ts';
 
 export type Addresses = {
@@ -15,6 +16,7 @@ export type Addresses = {
 export function hubFile({ rpcTlsCert }: Settings, { rpc, gateway }: Omit<Addresses, 'metrics'>): HubFile {
   return {
     pid: process.pid,
+    place: processPlace(),
     ...(rpc && { rpc }),
     ...(rpcTlsCert && { rpcCertificate: resolve(rpcTlsCert) }),
     ...(gateway && { gateway }),

@@ -8,6 +8,8 @@ import { readSecretFile } from '../../lib/files/secret-file.ts';
 /** The addresses of a running hub, for hubctl. */
 export type HubFile = {
   readonly pid: number;
+  /** Where `pid` names the process: see `processPlace`. */
+  readonly place?: string;
   readonly gateway?: string;
   readonly rpc?: string;
   /** The file with the certificate of the RPC port. */

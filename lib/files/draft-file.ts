@@ -1,10 +1,8 @@
 // Names temporary files beside their final path, and removes those that a killed process left.
-import { createHash, randomUUID } from 'node:crypto';
-import { readlinkSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
-import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { codeOf } from '../caught-error.ts';
+import { isRunning, processPlace } from '../process-place.ts';
 
 /** Drafts that this process is writing. */
 const live = new Set<string>();
@@ -15,7 +13,7 @@ const live = new Set<string>();
  */
 export async function withDraft<T>(path: string, write: (draft: string) => Promise<T>): Promise<T> {
   await sweepDrafts(dirname(path));
-  const name = `${basename(path)}.${place()}-${process.pid}-${randomUUID().slice(0, 8)}.part`;
+  const name = `${basename(path)}.${processPlace()}-${process.pid}-${randomUUID().slice(0, 8)}.part`;
   const draft = join(dirname(path), name);
   live.add(name);
   try {
@@ -36,28 +34,8 @@ export async function sweepDrafts(directory: string): Promise<void> {
   const names = await readdir(directory).catch(() => []); // the caller's own write reports the error
   for (const name of names) {
     const [, where, pid] = DRAFT.exec(name) ?? [];
-    if (where !== place() || live.has(name)) continue;
+    if (where !== processPlace() || live.has(name)) continue;
     if (Number(pid) !== process.pid && isRunning(Number(pid))) continue;
     await rm(join(directory, name), { force: true }).catch(() => {}); // belongs to another user, who removes it
-  }
-}
-
-/** A hash of the host name and, on Linux, the process namespace. */
-function place(): string {
-  let namespace = '';
-  try {
-    namespace = readlinkSync('/proc/self/ns/pid');
-  } catch {
-    // not on Linux
-  }
-  return createHash('sha256').update(`${hostname()} ${namespace}`).digest('hex').slice(0, 8);
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return codeOf(error) !== 'ESRCH';
   }
 }

@@ -1,5 +1,5 @@
 // Which hub is called, and which token it is sent.
-
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server } from 'node:http';
@@ -11,6 +11,10 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { resolveTarget } from '../../../cli/connect/choose-hub.ts';
 import { describeConnectError } from '../../../cli/errors/describe-connect-error.ts';
+import { processPlace } from '../../../lib/process-place.ts';
+import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
+import { spawnHub } from '../../support/hub/hub-process.ts';
+import { createMigratedDatabase } from '../../support/postgres/databases.ts';
 import { hubctlHere } from '../run-here.ts';
 
 const flag = (value: string) => ({ value, from: '--flag' });
@@ -97,6 +101,37 @@ describe('a given data directory', () => {
   }
 });
 
+describe('a hub that was killed', () => {
+  it('leaves an address to which the token of its data directory is not sent', async () => {
+    const dataDir = await makeDataDir();
+    const told: (string | undefined)[] = [];
+    const other = createServer((request, response) => {
+      told.push(request.headers.authorization);
+      response.writeHead(404).end();
+    });
+    try {
+      const hub = await spawnHub({ HUB_DATA_DIR: dataDir, DATABASE_URL: await createMigratedDatabase() });
+      const local = (...words: string[]) => hubctlHere(words, { HUB_DATA_DIR: dataDir });
+      expect(await local('app', 'list')).to.include({ code: 0 });
+      hub.child.kill('SIGKILL');
+      await once(hub.child, 'exit');
+      other.listen(Number(new URL(hub.rpcUrl).port), '127.0.0.1');
+      await once(other, 'listening');
+
+      const { code, stderr } = await local('app', 'list');
+      expect(code).to.equal(3);
+      expect(stderr).to.contain(`no hub runs on ${dataDir}`);
+      expect(told).to.deep.equal([]);
+      const named = await local('app', 'list', '--server', hub.rpcUrl);
+      expect(named.code, named.stderr).not.to.equal(0);
+      expect(told).to.deep.equal([undefined]);
+    } finally {
+      other.close();
+      await discard(dataDir);
+    }
+  });
+});
+
 describe('the target of a command', () => {
   let dataDir: string;
   const hubJson = (content: string) => writeFile(join(dataDir, 'hub.json'), content);
@@ -123,6 +158,23 @@ describe('the target of a command', () => {
       guessedFor: join(dataDir, 'none'),
       withheld: undefined,
     });
+  });
+
+  it('is the hub of the data directory unless its process has ended in the same place', async () => {
+    const child = spawn(process.execPath, ['-e', ''], { stdio: 'ignore' });
+    await once(child, 'exit');
+    const ended = child.pid ?? 0;
+    const cases = [
+      { pid: ended, place: processPlace(), server: 'http://127.0.0.1:5100' },
+      { pid: ended, place: '00000000', server: 'http://127.0.0.1:7100' }, // as in another container
+      { pid: process.pid, place: processPlace(), server: 'http://127.0.0.1:7100' },
+    ];
+    for (const { pid, place, server } of cases) {
+      await hubJson(JSON.stringify({ pid, place, rpc: 'http://127.0.0.1:7100' }));
+      const target = await resolveTarget({ dataDir });
+      const token = server.endsWith(':7100') ? 'local-secret' : undefined;
+      expect({ server: target.server, token: target.token?.value }).to.deep.equal({ server, token });
+    }
   });
 
   it('does not count as the default address only because no hub runs', async () => {

@@ -9,6 +9,7 @@ import { expect } from 'chai';
 import { canEnter, unprivilegedAccount } from '../../../core/storage/embedded-postgres/account.ts';
 import { runningServer } from '../../../core/storage/embedded-postgres/lock-file.ts';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
+import { processPlace } from '../../../lib/process-place.ts';
 import { discard, localToken, makeDataDir, postgresRuns } from '../../support/hub/data-dir.ts';
 import { transportTo } from '../../support/hub/hub.ts';
 import { HUBCTL, type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
@@ -44,6 +45,7 @@ describe('hubctl serve with its own PostgreSQL', () => {
     const file = join(dataDir, 'hub.json');
     expect(JSON.parse(await readFile(file, 'utf8'))).to.deep.equal({
       pid: hub.child.pid,
+      place: processPlace(),
       rpc: ready.rpc,
       gateway: ready.gateway,
     });

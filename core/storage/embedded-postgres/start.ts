@@ -8,7 +8,7 @@ import { packagedBinaries } from './binaries.ts';
 import { type Cluster, openCluster } from './cluster.ts';
 import { DEFAULT_CONNECTIONS } from './connection-count.ts';
 import { freePort } from './free-port.ts';
-import { type RunningServer, removeForeignLock, runningServer } from './lock-file.ts';
+import { removeForeignLock, runningServer } from './lock-file.ts';
 import { type CommandResult, runCommand } from './run-command.ts';
 
 export type EmbeddedPostgres = Awaited<ReturnType<typeof startEmbeddedPostgres>>;
@@ -44,17 +44,17 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions) {
   const cluster = await openCluster(directory, await packagedBinaries(), () =>
     log(`creating a PostgreSQL cluster in ${directory}`),
   );
-  const orphan = await findServer(cluster);
-  const port = orphan?.port ?? (await startServer(cluster, pickPort, { maxConnections, settings }));
+  const { port, reused } =
+    (await findServer(cluster)) ?? (await startServer(cluster, pickPort, { maxConnections, settings }));
   log(
-    `PostgreSQL ${cluster.binaries.major} ${orphan ? 'was already running' : 'runs'} on 127.0.0.1:${port}, ` +
+    `PostgreSQL ${cluster.binaries.major} ${reused ? 'was already running' : 'runs'} on 127.0.0.1:${port}, ` +
       `data in ${cluster.home}`,
   );
   let stopped: Promise<void> | undefined;
   return {
     url: urlOf(cluster, port),
-    /** Whether the server was already running, after its hub was killed. */
-    reused: orphan !== undefined,
+    /** Whether another program started the server: a hub that was killed, or one that runs. */
+    reused,
     /** The directory of the cluster: `<dataDir>/postgres`, or the target of that link. */
     location: cluster.home,
     /** Shuts the server down and closes its connections. Can be called again. */
@@ -74,11 +74,15 @@ const TEMPORARY = /Address already in use|lock file .* already exists|pre-existi
 const ATTEMPTS = 40;
 const POLL_MS = 250;
 
+/** A server, and whether another program started it. */
+type FoundServer = { readonly port: number; readonly reused: boolean };
+
+/** Starts the server, unless another program starts it at the same time. */
 async function startServer(
   cluster: Cluster,
   pickPort: () => Promise<number>,
   options: ServerOptions,
-): Promise<number> {
+): Promise<FoundServer> {
   const log = join(cluster.home, 'data/server.log');
   // Keeps one old log, so that the log does not grow without limit.
   await rename(log, `${log}.old`).catch(() => {}); // there is none before the first start
@@ -91,13 +95,15 @@ async function startServer(
     );
     const args = ['-w', '-t', '120', '-l', 'data/server.log', '-o', serverArguments(port, options)];
     const { ok, output } = await control(cluster, 'start', args);
-    if (ok) return port;
+    if (ok) return { port, reused: false };
     const said = (await readFile(log).catch(() => Buffer.alloc(0))).subarray(logged).toString();
     if (attempt === ATTEMPTS || !TEMPORARY.test(said)) {
       const end = said.trimEnd().split('\n').slice(-15).join('\n');
       throw new Error(`PostgreSQL did not start in ${cluster.home}: ${output}\nThe end of ${log}:\n${end}`);
     }
     await setTimeout(POLL_MS);
+    const other = await findServer(cluster);
+    if (other) return other;
   }
 }
 
@@ -130,12 +136,13 @@ function serverArguments(port: number, { maxConnections, settings }: ServerOptio
 }
 
 /** The running server, after it has finished starting, recovering or stopping; undefined if there is none. */
-async function findServer(cluster: Cluster): Promise<RunningServer | undefined> {
+async function findServer(cluster: Cluster): Promise<FoundServer | undefined> {
   const data = join(cluster.home, 'data');
   for (let attempt = 1; attempt <= 10 * ATTEMPTS; attempt++) {
     const server = await runningServer(data);
-    if (!server) return undefined;
-    if (server.ready && !(await isRecovering(urlOf(cluster, server.port)))) return server;
+    if (server === undefined) return undefined;
+    if (server.ready && !(await isRecovering(urlOf(cluster, server.port))))
+      return { port: server.port, reused: true };
     await setTimeout(POLL_MS);
   }
   throw new Error(`a PostgreSQL server in ${data} neither starts nor stops: see its server.log`);

@@ -194,6 +194,14 @@ describe('embedded PostgreSQL on an existing cluster', () => {
     expect(await answers(found.url), 'it answers after stop').to.equal(false);
   });
 
+  it('is started once by two programs at the same time', async () => {
+    const both = await Promise.all([startEmbeddedPostgres({ dataDir }), startEmbeddedPostgres({ dataDir })]);
+    const [first, second] = both;
+    expect(first.url).to.equal(second.url);
+    expect(both.map(({ reused }) => reused).sort()).to.deep.equal([false, true]);
+    expect(await answers(first.url)).to.equal(true);
+  });
+
   it('starts again with all commits after it was killed', async () => {
     const killed = await startEmbeddedPostgres({ dataDir });
     const client = await connect(killed.url);

@@ -13,7 +13,9 @@ import { expect } from 'chai';
 import { access, Role, Subject, subject } from '../../../gen/hub/access/v1/access_pb.ts';
 import { AccessService } from '../../../gen/hub/access/v1/access_service_pb.ts';
 import { TokenService } from '../../../gen/hub/access/v1/token_service_pb.ts';
+import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
 import { ErrorDetailSchema } from '../../../gen/hub/error/v1/error_pb.ts';
+import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { MailService } from '../../../gen/hub/mail/v1/mail_service_pb.ts';
 import { OfferService } from '../../../gen/hub/order/v1/offer_service_pb.ts';
 import { transportTo } from '../../support/hub/hub.ts';
@@ -130,6 +132,30 @@ describe('a limited token', () => {
     expect(await ask(outside[Subject.LICENSE] ?? '')).to.deep.equal(
       await ask('lic_01k8e7qk3vf2tb5s0w9m4x6ydz'),
     );
+  });
+
+  it('cannot erase a customer, whose charge sessions can be in any slot', async () => {
+    const { hub, sessions } = payments;
+    const email = 'victim@example.com';
+    const { session } = await sessions.createChargeSession({
+      slot: outside[Subject.SLOT] ?? '',
+      amount: { minorUnits: 10_000n, currency: 'BDT' },
+      customer: { name: 'Victim', email },
+    });
+    const own = createClient(LicenseAdminService, to(appOnly));
+    const { licenses } = await own.issueLicenses({ app: inside[Subject.APP] ?? '', customerEmail: email });
+    const customerId = licenses[0]?.license?.customerId ?? '';
+    const customers = createClient(CustomerService, to(appOnly));
+    const { customer } = await customers.getCustomer({ customerId });
+    expect(customer?.email).to.equal(email);
+
+    const error = await customers.eraseCustomer({ customerId }).catch(ConnectError.from);
+    expect(error).to.be.instanceOf(ConnectError).and.to.include({ code: Code.PermissionDenied });
+
+    const { sessionId = '' } = session ?? {};
+    expect((await sessions.getChargeSession({ sessionId })).session?.customer).to.include({ email });
+    await createClient(CustomerService, hub.transport).eraseCustomer({ customerId });
+    expect((await sessions.getChargeSession({ sessionId })).session?.customer?.email ?? '').to.equal('');
   });
 
   it('is checked against every request field that identifies something, or one beside it', () => {

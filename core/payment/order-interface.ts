@@ -97,8 +97,8 @@ export type Sales = {
    * `purchase_invalid`, `license_unknown`, `license_not_sellable`, `customer_unknown`, `customer_erased`
    */
   quote(request: PurchaseRequest, buyer: Buyer): Promise<Quote>;
-  /** Undefined if no offer names the price. */
-  quoteCatalog(purchase: CatalogPurchase): Promise<Quote | undefined>;
+  /** `none` or `several` unless exactly one offer names the price. */
+  quoteCatalog(purchase: CatalogPurchase): Promise<Quote | 'none' | 'several'>;
   readonly fulfill: Fulfill;
   readonly takeBack: TakeBack;
   /**

@@ -30,6 +30,23 @@ export async function checkCatalogPrices(
     const before = sorted[index - 1];
     if (before !== undefined && textOf(before) === textOf(each))
       throw invalid(`${each.price} is named twice`);
+  }
+  await checkPricesAreFree(em, sorted, offerId, 'terms.catalogPrices');
+  return sorted;
+}
+
+/**
+ * @param offerId the offer that is to name the prices, if it exists
+ * @param field the field of the request, for the error
+ * @throws HubError `offer_invalid` if another offer that is for sale names one of the prices
+ */
+export async function checkPricesAreFree(
+  em: EntityManager,
+  prices: readonly CatalogPrice[],
+  offerId: string | undefined,
+  field: string,
+): Promise<void> {
+  for (const each of prices) {
     const others = await em
       .getConnection()
       .execute<{ id: string; offer: string }[]>(
@@ -39,19 +56,19 @@ export async function checkCatalogPrices(
         em.getTransactionContext(),
       );
     const other = others.find(({ id }) => id !== offerId);
-    if (other !== undefined) throw invalid(`the offer ${other.offer} names ${each.price} already`);
+    if (other !== undefined)
+      throw offerInvalid(field, `the offer ${other.offer} names ${each.price} already`);
   }
-  return sorted;
 }
 
-/** The offer that names a price. Undefined if none does, or if concurrent changes made several name it. */
-export async function findOfferOfPrice(pool: Pool, price: CatalogPrice): Promise<string | undefined> {
+/** The offers that name a price. They are several only if concurrent changes named it. */
+export async function findOffersOfPrice(pool: Pool, price: CatalogPrice): Promise<readonly string[]> {
   const { rows } = await pool.query<{ offer: string }>({
     name: 'offer_of_price',
     text: OFFERS_OF_PRICE,
     values: [JSON.stringify([price])],
   });
-  return rows.length === 1 ? rows[0]?.offer : undefined;
+  return rows.map(({ offer }) => offer);
 }
 
 /** Offers that are not archived, as `app/slug`. There are few offers, so no index is needed. */

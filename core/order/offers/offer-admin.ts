@@ -17,6 +17,7 @@ import type { KeySecrets } from '../../license/keys/open-key-secrets.ts';
 import type { ModuleDependencies } from '../../module-dependencies.ts';
 import { findPage, type Page, type PageRequest } from '../../storage/sql/page.ts';
 import { type Offer, OfferSchema, type OfferVersion, OfferVersionSchema } from '../entities.ts';
+import { checkPricesAreFree } from './catalog-prices.ts';
 import { findOffer, formatOfferRef } from './find-offer.ts';
 import { checkSameGrant, checkTerms, factsOf, isSameTerms, type Terms, termsOf } from './offer-terms.ts';
 
@@ -122,12 +123,15 @@ export function createOffers({ db, keySecrets, clock }: OffersOptions) {
       return { ...page, items: await readVersions(em, page.items) };
     },
 
-    /** @throws HubError `offer_unknown` */
+    /** @throws HubError `offer_unknown`, `offer_invalid` if another offer names one of its prices meanwhile */
     setArchived(ref: string, archived: boolean, actor: Actor): Promise<ChangedOffer> {
       return db.em().transactional(async (em) => {
         const offer = await lockOffer(em, ref);
+        const current = await withVersion(em, offer);
         const changed = archived !== (offer.archivedAt != null);
         if (changed) {
+          const { catalogPrices } = current.version;
+          if (!archived) await checkPricesAreFree(em, catalogPrices, offer.id, 'offer');
           const now = clock();
           offer.archivedAt = archived ? now : null;
           recordChange(em, actor, now, {
@@ -138,7 +142,7 @@ export function createOffers({ db, keySecrets, clock }: OffersOptions) {
             detail: { offer: formatOfferRef(offer) },
           });
         }
-        return { ...(await withVersion(em, offer)), changed };
+        return { ...current, changed };
       });
     },
   };

@@ -8,7 +8,7 @@ import type { Money } from '../../payment/money.ts';
 import type { Buyer, CatalogPurchase, PurchaseRequest, Quote } from '../../payment/order-interface.ts';
 import type { Sealer } from '../../storage/secrets/sealing.ts';
 import { grantOnLicense } from '../fulfillment/grant-on-license.ts';
-import { findOfferOfPrice } from '../offers/catalog-prices.ts';
+import { findOffersOfPrice } from '../offers/catalog-prices.ts';
 import { formatOfferRef } from '../offers/find-offer.ts';
 import type { Offers, VersionedOffer } from '../offers/offer-admin.ts';
 import { amountOf } from '../offers/prices.ts';
@@ -57,12 +57,13 @@ function purchaseInvalid(message: string): HubError {
   return new HubError('purchase_invalid', message, { field: 'licenseId' });
 }
 
-/** The function resolves with undefined if no offer names the price. */
+/** The function resolves with `none` or `several` unless exactly one offer names the price. */
 export function createQuoteCatalog({ db, sealer, offers }: QuoteOptions) {
-  return async (purchase: CatalogPurchase): Promise<Quote | undefined> => {
+  return async (purchase: CatalogPurchase): Promise<Quote | 'none' | 'several'> => {
     const { gateway, price, amount, quantity } = purchase;
-    const offer = await findOfferOfPrice(db.pool, { gateway, price });
-    if (offer === undefined) return undefined;
+    const [offer, other] = await findOffersOfPrice(db.pool, { gateway, price });
+    if (offer === undefined) return 'none';
+    if (other !== undefined) return 'several';
     const buyer = { ...purchase.buyer, callerApps: undefined };
     const noIds = { customerId: undefined, licenseId: null };
     return quoteOf(sealer, await offers.get(offer), { amount, quantity, ...noIds, buyer });

@@ -48,7 +48,8 @@ export function createCreateFromSale(options: CreateFromSaleOptions): CreateFrom
     const { price, quantity, amount, customer } = sale;
     const buyer = { name: customer.name ?? '', email: customer.email ?? '' };
     const quote = await sales.quoteCatalog({ gateway, price, quantity, amount, buyer });
-    if (quote === undefined) return unresolved(`no offer names the price ${price}`);
+    if (quote === 'none') return unresolved(`no offer names the price ${price}`);
+    if (quote === 'several') return unresolved(`several offers name the price ${price}`);
     const now = clock();
     const sold = {
       ...sale,

@@ -389,7 +389,8 @@ export const OfferService: GenService<{
   /**
    * Puts an archived offer on sale again. An offer that is for sale stays as it is.
    *
-   * Errors: offer_unknown (not found).
+   * Errors: offer_unknown (not found), offer_invalid (invalid argument) if another offer for sale names one of its
+   * catalog prices.
    *
    * @generated from rpc hub.order.v1.OfferService.UnarchiveOffer
    */

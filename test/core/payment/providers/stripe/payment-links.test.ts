@@ -7,6 +7,7 @@ import { LicenseAdminService } from '../../../../../gen/hub/license/v1/license_a
 import { type JournalEntry, journal, type Payments } from '../../../../support/hub/payment.ts';
 import { createOffer, type Sales, startSales } from '../../../../support/hub/sales.ts';
 import { addStripeSlot, CARD, deliver } from '../../../../support/hub/stripe.ts';
+import { query } from '../../../../support/postgres/databases.ts';
 import { until } from '../../../../support/until.ts';
 
 const PRICE = 'price_pro';
@@ -118,6 +119,36 @@ describe('a purchase by a payment link of Stripe', () => {
     expect((await payments.sessions.listChargeSessions({ pageSize: 1_000 })).sessions).to.have.length(
       before + 1,
     );
+  });
+
+  it('of the price of an archived offer is one of the offer that names it now', async () => {
+    const catalogPrices = [{ gateway: 'stripe', price: 'price_moved' }];
+    const former = await createOffer(sales, 'former', { catalogPrices });
+    await sales.offers.archiveOffer({ offer: former });
+    const current = await createOffer(sales, 'current', { catalogPrices });
+
+    const refusal = await sales.offers.unarchiveOffer({ offer: former }).catch((error) => String(error));
+    expect(refusal).to.contain(`the offer ${current} names price_moved already`);
+    const order = await orderOf(buy({ price: 'price_moved' }));
+    expect(order).to.deep.include({ offer: current });
+    expect(order.licenses).to.have.length(1);
+
+    await sales.offers.archiveOffer({ offer: current });
+    expect((await sales.offers.unarchiveOffer({ offer: former })).changed).to.equal(true);
+    expect(await orderOf(buy({ price: 'price_moved' }))).to.deep.include({ offer: former });
+  });
+
+  it('of a price that several offers name is stored as unresolved, with this reason', async () => {
+    const catalogPrices = [{ gateway: 'stripe', price: 'price_shared' }];
+    const archived = await createOffer(sales, 'shared-one', { catalogPrices });
+    await sales.offers.archiveOffer({ offer: archived });
+    await createOffer(sales, 'shared-two', { catalogPrices });
+    // Only concurrent changes make several offers name a price.
+    await query(payments.hub.databaseUrl, `update offer set archived_at = null where slug = 'shared-one'`);
+    expect(await processed(buy({ price: 'price_shared' }))).to.deep.include({
+      state: 'unresolved',
+      reason: 'several offers name the price price_shared',
+    });
   });
 
   it('needs a price that one offer of new licenses names', async () => {

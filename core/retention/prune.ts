@@ -43,7 +43,7 @@ export type PruneRequest = {
   readonly acceptBroken?: boolean;
 };
 
-/** A month of a table; rows are counted only in a dry run. */
+/** A month of a table. Rows are counted only in a dry run, without those that stay. */
 export type Pruned = Partition & { readonly rows: number | undefined };
 
 /** Short, because other transactions queue behind a waiting lock. */
@@ -74,20 +74,25 @@ export function createPrune({ pool, clock, guards }: PruneOptions) {
         async (client) => {
           for (const guard of guards) await guard.check(client, floor);
           const partitions = (await listPartitions(client)).filter(({ month }) => month < before);
-          if (dryRun) return count(client, partitions);
+          if (dryRun) return count(client, partitions, before);
           if (partitions.length === 0) return [];
           for (const guard of guards) await guard.save?.(client, floor);
           // A function that runs as the owner of the tables, which may be another role.
-          await client.query('select months_drop($1::date)', [`${before}-01`]);
+          const { rows } = await client.query<{ names: string[] }>('select months_drop($1::date) as names', [
+            `${before}-01`,
+          ]);
+          const names = new Set(rows[0]?.names);
+          const dropped = partitions.filter(({ name }) => names.has(name));
+          if (dropped.length === 0) return [];
           // Not `now`: the guards may have taken long, and an audit entry must not follow much later ones.
           await recordChangeNow(client, actor, clock(), {
             action: 'retention.prune',
             subject: before,
-            before: { partitions: partitions.map(({ name }) => name) },
+            before: { partitions: dropped.map(({ name }) => name) },
             after: null,
             detail,
           });
-          return partitions.map((partition) => ({ ...partition, rows: undefined }));
+          return dropped.map((partition) => ({ ...partition, rows: undefined }));
         },
         RETRY_OPTIONS,
       );
@@ -98,18 +103,20 @@ export function createPrune({ pool, clock, guards }: PruneOptions) {
   };
 }
 
-async function count(client: PoolClient, partitions: readonly Partition[]): Promise<Pruned[]> {
+async function count(client: PoolClient, partitions: readonly Partition[], before: Month): Promise<Pruned[]> {
   const counted: Pruned[] = [];
   for (const partition of partitions) {
     // Counts by ids in the parent table: the role may lack the right to read a partition.
     const [table, key] = [partition.table, partition.key].map((name) => client.escapeIdentifier(name));
-    const { rows } = await client.query<{ rows: string }>(
-      `select count(*) as rows from ${table}
-       where ${key} >= partition_floor($1) and ${key} < partition_floor(($1::date + interval
-         '1 month')::date)`,
-      [`${partition.month}-01`],
+    const { rows } = await client.query<{ rows: string; kept: string }>(
+      `select count(*) filter (where not is_kept) as rows, count(*) filter (where is_kept) as kept
+       from (select ${key} in (select months_kept($2, $1, $3)) as is_kept from ${table}
+             where ${key} >= partition_floor($1) and ${key} < partition_floor(($1::date + interval
+               '1 month')::date)) r`,
+      [`${partition.month}-01`, partition.table, `${before}-01`],
     );
-    counted.push({ ...partition, rows: Number(rows[0]?.rows) });
+    const [dropped, kept] = [Number(rows[0]?.rows), Number(rows[0]?.kept)];
+    if (dropped > 0 || kept === 0) counted.push({ ...partition, rows: dropped });
   }
   return counted;
 }

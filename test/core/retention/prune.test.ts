@@ -9,7 +9,8 @@ import { linkEntries } from '../../../core/audit/link-entries.ts';
 import { createAuditPruneGuard } from '../../../core/audit/prune-guard.ts';
 import { openHubDatabase } from '../../../core/hub/database.ts';
 import { checkNoneUnprocessed } from '../../../core/payment/callbacks/prune-guard.ts';
-import { createPrune, type PruneGuard } from '../../../core/retention/prune.ts';
+import { listUsage } from '../../../core/payment/usage/list-usage.ts';
+import { createPrune, type Pruned, type PruneGuard } from '../../../core/retention/prune.ts';
 import type { Database } from '../../../core/storage/database.ts';
 import { migrateUp } from '../../../core/storage/schema/migrate.ts';
 import { makePartitions } from '../../../core/storage/schema/partitions.ts';
@@ -126,6 +127,79 @@ describe('pruning', () => {
     );
     expect(entry?.actor).to.equal('Ada');
     expect(entry?.before.partitions).to.include('callback_2025_02');
+  });
+
+  describe('keeps usage entries with their fees until the month in which they were settled:', () => {
+    const settle = async (created: string, settled: string, tail: number) => {
+      const id = idAt(new Date(created), tail);
+      await query(
+        url,
+        `insert into usage_log (id, kind, session_id, slot_id, gateway, gateway_transaction_id, amount_minor,
+                                currency, fee_total_minor, order_reference, settled_at)
+         select $1::uuid, 'payment', $1::uuid, id, gateway, $2, 10000, 'BDT', 150, '', $3 from slot`,
+        [id, `V${tail}`, settled],
+      );
+      await query(
+        url,
+        `insert into fee_line (usage_log_id, fee_rule_id, rule, rule_version, amount_minor)
+         select $1, id, name, version, 150 from fee_rule`,
+        [id],
+      );
+    };
+    const listed = async (from: string, to: string) => {
+      const filter = { slot: undefined, from: new Date(from), to: new Date(to) };
+      const { items } = await listUsage(db, filter, { pageSize: 100, pageToken: '' });
+      return items.map(({ usageLog, fees }) => `${usageLog.gatewayTransactionId} with ${fees.length} fees`);
+    };
+    const usageOf = (pruned: readonly Pruned[]) =>
+      pruned
+        .filter(({ table }) => table === 'usage_log' || table === 'fee_line')
+        .map(({ name, rows }) => `${name} ${rows}`);
+
+    beforeEach(async () => {
+      await query(
+        url,
+        `insert into slot (id, name, gateway, environment, base_url, options, sealed_credentials, created_at, rotated_at)
+         values (gen_random_uuid(), 'main', 'gateway_one', 'sandbox', 'http://127.0.0.1:1/', '{}', '', now(), now());
+         insert into fee_rule (id, name, version, basis_points, fixed_minor, valid_from, created_at)
+         values (gen_random_uuid(), 'processing', 1, 150, 0, now(), now())`,
+      );
+      await settle('2025-02-28T23:50:00Z', '2025-02-28T23:59:59.999Z', 1);
+      await settle('2025-02-28T23:55:00Z', '2025-03-01T00:00:00Z', 2);
+      await settle('2025-01-05T00:00:00Z', '2025-04-01T00:00:00Z', 3);
+      now = new Date('2025-04-10T00:00:00Z');
+    });
+
+    it('drops the others, and counts only these', async () => {
+      const counted = await prune({ before: '2025-03', dryRun: true }, ACTOR);
+      expect(usageOf(counted)).to.deep.equal(['fee_line_2025_02 1', 'usage_log_2025_02 1']);
+      const dropped = await prune({ before: '2025-03', dryRun: false }, ACTOR);
+      expect(dropped.map(({ name }) => name)).to.deep.equal(counted.map(({ name }) => name));
+      expect(await listed('2025-02-01', '2025-03-01')).to.deep.equal([]);
+      expect(await listed('2025-03-01', '2025-04-01')).to.deep.equal(['V2 with 1 fees']);
+      expect(await listed('2025-04-01', '2025-05-01')).to.deep.equal(['V3 with 1 fees']);
+    });
+
+    it('a repeated prune drops nothing, and later ones drop each entry in its turn', async () => {
+      await prune({ before: '2025-03', dryRun: false }, ACTOR);
+      await makePartitions(db.pool, now);
+      expect(await prune({ before: '2025-03', dryRun: true }, ACTOR)).to.deep.equal([]);
+      expect(await prune({ before: '2025-03', dryRun: false }, ACTOR)).to.deep.equal([]);
+      expect(await listed('2025-01-01', '2025-05-01')).to.have.members(['V2 with 1 fees', 'V3 with 1 fees']);
+
+      expect(usageOf(await prune({ before: '2025-04', dryRun: true }, ACTOR))).to.deep.equal([
+        'fee_line_2025_02 1',
+        'usage_log_2025_02 1',
+        'fee_line_2025_03 0',
+        'usage_log_2025_03 0',
+      ]);
+      await prune({ before: '2025-04', dryRun: false }, ACTOR);
+      expect(await listed('2025-01-01', '2025-05-01')).to.deep.equal(['V3 with 1 fees']);
+      now = new Date('2025-05-10T00:00:00Z');
+      await prune({ before: '2025-05', dryRun: false }, ACTOR);
+      expect(await listed('2025-01-01', '2025-05-01')).to.deep.equal([]);
+      expect(await query(url, 'select from fee_line')).to.deep.equal([]);
+    });
   });
 
   it('leaves an audit log whose rest can be verified, month after month', async () => {

@@ -119,12 +119,22 @@ const MONTHS_ASTRAY = `
  * Drops the partitions of all months before a date and returns their names. It drops only past months, and
  * only if the audit chain has an anchor for them: without the key of the chain nobody can prune the log so
  * that it still verifies. The tables of the job queue have no default partition and are left alone.
+ *
+ * Rows that `months_kept` names stay in their partition, and all others leave it. A partition that only has
+ * rows that stay is not returned.
  */
 const MONTHS_DROP = `
   create or replace function months_drop(before date) returns text[] language plpgsql as $$
   declare
     names text[];
     part text;
+    parent text;
+    key text;
+    month date;
+    kept uuid[];
+    has_kept boolean;
+    has_others boolean;
+    dropped text[] := '{}';
   begin
     if before > now() at time zone 'UTC' then
       raise exception 'only months that are over can be dropped' using errcode = 'invalid_parameter_value';
@@ -142,8 +152,34 @@ const MONTHS_DROP = `
     join pg_class c on c.oid = i.inhrelid and c.oid <> t.partdefid
     where t.partstrat = 'r' and t.partdefid <> 0
       and right(c.relname, 7) < to_char(before, 'YYYY_MM') collate "C";
+    if names = '{}' then return names; end if;
+    -- A settlement writes to these tables in this order. It must not add a row after the rows that stay were
+    -- looked up.
+    lock table only usage_log, only fee_line in access exclusive mode;
     foreach part in array names loop
-      execute format('drop table %I', part);
+      parent := left(part, -8);
+      month := to_date(right(part, 7), 'YYYY_MM');
+      kept := array(select months_kept(parent, month, before));
+      has_kept := false;
+      if kept <> '{}' then
+        select a.attname into key
+        from pg_partitioned_table p
+        join pg_attribute a on a.attrelid = p.partrelid and a.attnum = p.partattrs[0]
+        where p.partrelid = parent::regclass;
+        execute format('select exists (select from %I where %I = any($1))', part, key) into has_kept using kept;
+      end if;
+      if not has_kept then
+        execute format('drop table %I', part);
+      else
+        execute format('select exists (select from %I where %I <> all($1))', part, key) into has_others using kept;
+        continue when not has_others;
+        execute format('create table months_kept_rows (like %I)', part);
+        execute format('insert into months_kept_rows select * from %I where %I = any($1)', part, key) using kept;
+        execute format('truncate %I', part);
+        execute format('insert into %I select * from months_kept_rows', part);
+        drop table months_kept_rows;
+      end if;
+      dropped := dropped || part;
     end loop;
-    return names;
+    return dropped;
   end $$`;

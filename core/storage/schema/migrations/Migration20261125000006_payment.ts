@@ -230,6 +230,7 @@ export class Migration20261125000006_payment extends Migration {
         primary key (usage_log_id, rule)
       ) partition by range (usage_log_id)`);
     this.addSql('create table fee_line_default partition of fee_line default');
+    this.addSql(MONTHS_KEPT);
   }
 
   private addPaymentIds(): void {
@@ -320,3 +321,17 @@ export class Migration20261125000006_payment extends Migration {
     this.addSql(`create index refund_pending_idx on refund (kind, created_at) where state = 'pending'`);
   }
 }
+
+/**
+ * The ids of a month's rows that stay when the months before a date are dropped. A usage entry has the id of
+ * its session or refund, which is older than the settlement: it stays, with its fees, until the month of the
+ * settlement is dropped (usage_log_settled_idx).
+ */
+const MONTHS_KEPT = `
+  create or replace function months_kept(parent text, month date, before date) returns setof uuid
+  language sql stable as $$
+    select id from usage_log
+    where parent in ('usage_log', 'fee_line')
+      and id >= partition_floor(month) and id < partition_floor((month + interval '1 month')::date)
+      and settled_at >= before::timestamp at time zone 'UTC'
+  $$`;

@@ -95,7 +95,7 @@ export type PrunedPartition = Message<"hub.retention.v1.PrunedPartition"> & {
   bytes: bigint;
 
   /**
-   * Number of rows; unset if they were not counted, as in an actual pruning.
+   * Number of rows that are dropped; unset if they were not counted, as in an actual pruning.
    *
    * @generated from field: optional int64 rows = 4;
    */
@@ -119,8 +119,8 @@ export const PrunedPartitionSchema: GenMessage<PrunedPartition> = /*@__PURE__*/
 export const RetentionService: GenService<{
   /**
    * Permanently drops all records of the months before a given month, or reports what would be dropped.
-   * Licenses, seats, sessions and proofs of payment stay. The rest of the audit log can still be verified,
-   * and records the pruning.
+   * Licenses, seats, sessions and proofs of payment stay. A usage entry stays with its fees until the month in which
+   * it was settled is dropped. The rest of the audit log can still be verified, and records the pruning.
    *
    * Errors: month_not_over (invalid argument), months_in_use, audit_log_broken (failed precondition),
    * prune_busy (unavailable).

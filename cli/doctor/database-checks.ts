@@ -165,12 +165,16 @@ async function checkBacklog(db: Database): Promise<CheckResult> {
   return warning(check, detail, remedy);
 }
 
-/** A dead callback may be money that nobody noticed; callback_state_idx finds it. */
+/**
+ * A dead callback may be money that nobody noticed; callback_state_idx finds it. The usage entry of a paid
+ * session may have been pruned, so the session says whether it was paid.
+ */
 async function checkCallbacks(db: Database): Promise<CheckResult> {
   const check = 'callbacks';
   const { rows } = await db.pool.query<{ dead: number }>(`
     select count(*)::int as dead from callback c
-    where state = 'dead' and not exists (select from usage_log u where u.id = c.session_id)`);
+    where state = 'dead' and not exists (
+      select from charge_session s where s.id = c.session_id and s.gateway_transaction_id is not null)`);
   const dead = rows[0]?.dead ?? 0;
   if (dead === 0) return ok(check, 'none given up');
   return warning(

@@ -237,6 +237,19 @@ describe('hubctl doctor', () => {
   });
 
   it('warns of callbacks given up for unpaid sessions', async () => {
+    // A paid session, after its usage entry was pruned.
+    await query(
+      hub.databaseUrl,
+      `with session as (
+         insert into charge_session (id, slot_id, status, status_reason, status_changed_at, amount_minor, currency,
+           order_reference, customer, metadata, merchant_transaction_id, created_at, checks, gateway_transaction_id)
+         select gen_random_uuid(), id, 'success', '', now(), 10000, 'BDT', '', '{}', '{}', 'PRUNED', now(), 0, 'V1'
+         from slot where name = 'main' returning id
+       )
+       insert into callback (id, gateway, fields, received_at, state, reason, attempts, session_id)
+       select gen_random_uuid(), 'gateway_one', '{}', now(), 'dead', '', 30, id from session`,
+    );
+    expect(only(await look(), 'callbacks').state).to.equal('ok');
     await query(
       hub.databaseUrl,
       `insert into callback (id, gateway, fields, received_at, state, reason, attempts)

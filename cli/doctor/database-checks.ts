@@ -199,23 +199,32 @@ async function checkDuplicates(db: Database): Promise<CheckResult> {
   );
 }
 
-/** Endpoints that the hub itself disabled: their receivers miss every event. */
+/**
+ * Endpoints that the hub itself disabled, or may have disabled before the months that the audit log has: their
+ * receivers miss every event.
+ */
 async function checkDisabledEndpoints({ pool }: Database): Promise<CheckResult> {
   const check = 'disabled endpoints';
   const { rows } = await pool.query<{ id: string }>(
-    'select id from event_endpoint where removed_at is null and disabled_at is not null',
+    'select id from event_endpoint where removed_at is null and disabled_at is not null order by id',
   );
   const ids = rows.map(({ id }) => formatId('whe', id));
   // audit_entry_subject_idx; the last change of a disabled endpoint's state disabled it.
-  const { rows: byHub } = await pool.query<{ subject: string }>(
-    `select subject from (
-       select distinct on (subject) subject, actor_kind from audit_entry
-       where subject = any($1) and action = 'endpoint.disable' order by subject, id desc
-     ) last where actor_kind = 'hub' order by subject`,
+  const { rows: entries } = await pool.query<{ subject: string; kind: string }>(
+    `select distinct on (subject) subject, actor_kind as kind from audit_entry
+     where subject = any($1) and action = 'endpoint.disable' order by subject, id desc`,
     [ids],
   );
-  if (byHub.length === 0) return ok(check, 'none by the hub');
-  const names = byHub.map(({ subject }) => subject).join(', ');
-  const remedy = 'correct the receiver, run hubctl endpoint test, then hubctl endpoint enable';
-  return warning(check, `the hub disabled ${names}, because deliveries failed`, remedy);
+  const kinds = new Map(entries.map(({ subject, kind }) => [subject, kind]));
+  const byHub = ids.filter((id) => kinds.get(id) === 'hub');
+  const byUnknown = ids.filter((id) => !kinds.has(id));
+  const details = [
+    ...(byHub.length > 0 ? [`the hub disabled ${byHub.join(', ')}, because deliveries failed`] : []),
+    ...(byUnknown.length > 0 ? [`the audit log no longer says who disabled ${byUnknown.join(', ')}`] : []),
+  ];
+  if (details.length === 0) return ok(check, 'none by the hub');
+  const remedy =
+    'see the reason with hubctl endpoint show; correct the receiver, run hubctl endpoint test, then ' +
+    'hubctl endpoint enable';
+  return warning(check, details.join('; '), remedy);
 }

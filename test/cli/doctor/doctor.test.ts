@@ -15,6 +15,7 @@ import { runChecks } from '../../../cli/doctor/checks.ts';
 import { loadCommands } from '../../../cli/load-commands.ts';
 import { createProgram } from '../../../cli/program.ts';
 import type { CheckResult } from '../../../cli/views/operations/check-result.ts';
+import { formatId, newUuid } from '../../../core/ids.ts';
 import { EventService } from '../../../gen/hub/event/v1/event_service_pb.ts';
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
@@ -315,7 +316,26 @@ describe('hubctl doctor', () => {
     const { detail, remedy } = only(await look(), 'disabled endpoints');
     expect(detail).to.equal(`the hub disabled ${byHub}, because deliveries failed`);
     expect(remedy).to.contain('hubctl endpoint enable');
-    for (const endpointId of endpointIds) await events.removeEndpoint({ endpointId });
+    // An endpoint that was disabled in a month of the audit log that was pruned.
+    const oldId = newUuid();
+    await query(
+      hub.databaseUrl,
+      `insert into event_endpoint (id, url, event_types, created_at, disabled_at, disabled_reason)
+       values ($1, 'http://127.0.0.1:1/', '{}', now(), now(), 'gone')`,
+      [oldId],
+    );
+    const byUnknown = formatId('whe', oldId);
+    expect(only(await look(), 'disabled endpoints').detail).to.equal(
+      `the hub disabled ${byHub}, because deliveries failed; ` +
+        `the audit log no longer says who disabled ${byUnknown}`,
+    );
+    await events.removeEndpoint({ endpointId: byHub });
+    expect(only(await look(), 'disabled endpoints')).to.deep.include({
+      state: 'warning',
+      detail: `the audit log no longer says who disabled ${byUnknown}`,
+      remedy,
+    });
+    for (const endpointId of [byOperator, byUnknown]) await events.removeEndpoint({ endpointId });
     expect(only(await look(), 'disabled endpoints').state).to.equal('ok');
     // The hub caches its metrics for some seconds.
     await until(async () => only(await look(), 'endpoints').state === 'ok', 'none fails', 30_000);

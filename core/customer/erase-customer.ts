@@ -18,7 +18,7 @@ import { type DataKey, openDataKey } from './personal-data.ts';
 export type ErasedCustomer = {
   /** UUID. */
   readonly id: string;
-  /** The current and former email addresses of the customer, in lower case. */
+  /** The current and former email addresses of the customer, as lower() of PostgreSQL returns them. */
   readonly emails: readonly string[];
   /** The current and former names, email addresses and external references. */
   readonly values: readonly string[];
@@ -83,12 +83,10 @@ async function collectPersonalData(
 ): Promise<ErasedCustomer> {
   const key = sealedDataKey === null ? undefined : openDataKey(sealer, id, sealedDataKey);
   const former = key === undefined ? [] : await readFormerValues(client, id, key);
-  const formerEmails = await excludeEmailsOfOthers(
-    client,
-    id,
-    former.flatMap((facts) => (typeof facts['email'] === 'string' ? [facts['email'].toLowerCase()] : [])),
+  const formerEmails = former.flatMap((facts) =>
+    typeof facts['email'] === 'string' ? [facts['email']] : [],
   );
-  const emails = [...new Set([...(email === null ? [] : [email.toLowerCase()]), ...formerEmails])];
+  const emails = await readEmails(client, id, email, formerEmails);
   const names = [name, externalRef, ...former.flatMap((facts) => [facts['name'], facts['externalRef']])];
   const values = [...emails, ...names.filter((each) => typeof each === 'string' && each !== '')];
   return { id, emails, values: [...new Set(values as string[])] };
@@ -107,21 +105,26 @@ async function readFormerValues(client: ClientBase, id: string, key: DataKey): P
   return rows.map(({ before }) => key.openFacts(before));
 }
 
-/** Excludes former email addresses that now belong to another customer. */
-async function excludeEmailsOfOthers(
+/**
+ * Returns the email addresses in lower case, without former ones that now belong to another customer.
+ * JavaScript lowers some letters otherwise than PostgreSQL, which compares them later.
+ */
+async function readEmails(
   client: ClientBase,
   id: string,
-  emails: readonly string[],
+  current: string | null,
+  former: readonly string[],
 ): Promise<readonly string[]> {
-  if (emails.length === 0) return [];
   const { rows } = await client.query<{ email: string }>({
-    name: 'emails_of_other_customers',
+    name: 'emails_to_erase',
     // customer_email_idx
-    text: 'select lower(email) as email from customer where lower(email) = any($1) and id <> $2',
-    values: [emails, id],
+    text: `select lower($2) as email where $2 is not null
+           union
+           select lower(f.email) from unnest($3::text[]) as f (email)
+           where not exists (select from customer c where lower(c.email) = lower(f.email) and c.id <> $1)`,
+    values: [id, current, former],
   });
-  const taken = new Set(rows.map(({ email }) => email));
-  return emails.filter((email) => !taken.has(email));
+  return rows.map(({ email }) => email);
 }
 
 async function eraseCustomer(client: ClientBase, id: string, at: Date): Promise<void> {

@@ -185,6 +185,24 @@ describe('erasing a customer', () => {
     expect((await audit.verifyAuditLog({})).ok).to.equal(true);
   });
 
+  it('finds sessions by emails with letters that JavaScript and PostgreSQL lower differently', async () => {
+    const { hub, sessions } = payments;
+    const customers = createClient(CustomerService, hub.transport);
+    const emails = ['ΝΙΚΟΣ@example.gr', 'ΑΛΕΞΙΟΣ@example.gr'] as const;
+    const { customer } = await customers.createCustomer({ name: 'Nikos', email: emails[0] });
+    const { customerId = '' } = customer ?? {};
+    await customers.updateCustomer({ customerId, email: emails[1], updateMask: { paths: ['email'] } });
+    const paid = [await payWith(emails[0]), await payWith(emails[1])];
+    await customers.eraseCustomer({ customerId });
+    const audit = createClient(AuditService, hub.transport);
+    const { entries } = await audit.listAuditEntries({ subject: customerId, action: 'customer.erase' });
+    expect(entries[0]?.detail).to.deep.equal({ events: 0, sessions: 2, callbacks: 2 });
+    for (const sessionId of paid) {
+      const { session } = await sessions.getChargeSession({ sessionId });
+      expect(session?.customer?.email ?? '').to.equal('');
+    }
+  });
+
   it('is final: the customer cannot change, and a second erasure changes nothing', async () => {
     const customers = createClient(CustomerService, payments.hub.transport);
     const before = await customers.getCustomer({ customerId });

@@ -53,6 +53,7 @@ describe('erasing a customer who bought offers', () => {
         customerId,
         customer: { name: canaries.make(), email: `${canaries.make()}@example.com` },
         metadata: { gift: canaries.make() },
+        returnUrl: `http://localhost:3000/thanks?buyer=${canaries.make()}`,
       });
       const { session: paid } = await buy(sales, offer, request());
       const { session: pending } = await buy(sales, offer, request());

@@ -77,7 +77,9 @@ export function createAuthorizeInterceptor(authenticate: Authenticate, checkScop
 
 const RECHECK_MS = 5_000;
 
-/** Checks before each message, and every five seconds while there is none. Ends with the error of the check. */
+/**
+ * Checks before each message, and every five seconds while there is none. Ends with the error of the check.
+ */
 async function* checkWhileOpen<T>(messages: AsyncIterable<T>, check: () => Promise<unknown>) {
   const iterator = messages[Symbol.asyncIterator]();
   let isOpen = true;

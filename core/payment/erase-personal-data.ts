@@ -41,7 +41,7 @@ const contains = (text: string): string =>
 const erased = (column: string): string =>
   `${column} = case when ${contains(column)} then '${ERASED}' else ${column} end`;
 
-// charge_session_pkey. A hash of the request could be guessed. The address of the shop may have any text in it.
+// charge_session_pkey. A hash of the request could be guessed. The address of the shop may contain any text.
 const ERASE_SESSIONS = `update charge_session
   set customer = '{}', metadata = '{}', request_hash = null, return_url = null, ${erased('status_reason')},
       ${erased('risk_title')}

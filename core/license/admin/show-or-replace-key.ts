@@ -73,8 +73,8 @@ export function createLicenseKeys({ db, keySecrets, clock }: LicenseKeysOptions)
 
   return {
     /**
-     * The key that the license with this UUID was issued with. Undefined if the hub cannot derive it, and after it
-     * was replaced: the new key may belong to another owner.
+     * The key that the license with this UUID was issued with. Undefined if the hub cannot derive it, and
+     * after it was replaced: the new key may belong to another owner.
      */
     async findIssued(id: string): Promise<string | undefined> {
       const license = await db.em().findOne(LicenseSchema, { id });

@@ -123,7 +123,7 @@ export function createOffers({ db, keySecrets, clock }: OffersOptions) {
       return { ...page, items: await readVersions(em, page.items) };
     },
 
-    /** @throws HubError `offer_unknown`, `offer_invalid` if another offer names one of its prices meanwhile */
+    /** @throws HubError `offer_unknown`; `offer_invalid` if another offer names one of its prices */
     setArchived(ref: string, archived: boolean, actor: Actor): Promise<ChangedOffer> {
       return db.em().transactional(async (em) => {
         const offer = await lockOffer(em, ref);

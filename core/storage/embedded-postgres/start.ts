@@ -151,8 +151,8 @@ async function findServer(cluster: Cluster): Promise<FoundServer | undefined> {
 const CANNOT_CONNECT_NOW = '57P03';
 
 /**
- * Whether the server accepts no connections for now. If one of its processes crashes, the server recovers, and
- * its lock file still says that it is ready.
+ * Whether the server accepts no connections for now. If one of its processes crashes, the server recovers,
+ * and its lock file still says that it is ready.
  */
 async function isRecovering(url: string): Promise<boolean> {
   const client = dedicatedClient(url, 'hub start');

@@ -166,15 +166,18 @@ const MONTHS_DROP = `
         from pg_partitioned_table p
         join pg_attribute a on a.attrelid = p.partrelid and a.attnum = p.partattrs[0]
         where p.partrelid = parent::regclass;
-        execute format('select exists (select from %I where %I = any($1))', part, key) into has_kept using kept;
+        execute format('select exists (select from %I where %I = any($1))', part, key)
+          into has_kept using kept;
       end if;
       if not has_kept then
         execute format('drop table %I', part);
       else
-        execute format('select exists (select from %I where %I <> all($1))', part, key) into has_others using kept;
+        execute format('select exists (select from %I where %I <> all($1))', part, key)
+          into has_others using kept;
         continue when not has_others;
         execute format('create table months_kept_rows (like %I)', part);
-        execute format('insert into months_kept_rows select * from %I where %I = any($1)', part, key) using kept;
+        execute format('insert into months_kept_rows select * from %I where %I = any($1)', part, key)
+          using kept;
         execute format('truncate %I', part);
         execute format('insert into %I select * from months_kept_rows', part);
         drop table months_kept_rows;

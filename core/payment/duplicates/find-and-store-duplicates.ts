@@ -12,6 +12,7 @@ import {
   ProviderUnavailable,
   type VerificationStep,
 } from '../providers/driver.ts';
+import { personalValues } from '../providers/driver-calls.ts';
 import { lockSession, type StoredSession } from '../sessions/read-sessions.ts';
 import { recordSteps, SETTLEMENT } from '../settlement/write-settlement.ts';
 import type { PaymentDependencies } from '../shared-dependencies.ts';
@@ -88,10 +89,11 @@ async function callProvider(
   observe: (step: VerificationStep) => void,
 ): Promise<FoundPayments> {
   const { driver, access } = await providers.forSlot(session.slotId, observe);
-  const { merchantTransactionId, providerPaymentId = '' } = session;
+  const { merchantTransactionId, providerPaymentId = '', customer } = session;
+  const personal = personalValues(customer);
   return concurrency.run(session.slot, () =>
     driver.findPayments(
-      { ...access, http: limitHttp(access.http) },
+      { ...access, personal, http: limitHttp(access.http) },
       { merchantTransactionId, providerPaymentId, claimedPaymentIds },
     ),
   );

@@ -81,25 +81,15 @@ function isUnrequested({ origin, state, requestedAt }: StoredRefund): boolean {
 
 /** Undefined if the hub cannot refund payments of the gateway. */
 async function openProvider(
-  { pool, providers }: SyncOptions,
-  { session: { id, slotId }, limitHttp }: VerificationLease,
+  { providers }: SyncOptions,
+  { session: { slotId, customer }, limitHttp }: VerificationLease,
 ): Promise<OpenedProvider | undefined> {
   const steps: VerificationStep[] = [];
   const { driver, access } = await providers.forSlot(slotId, (step) => steps.push(step));
   if (driver.refunds === undefined) return undefined;
   // A provider may repeat the customer in a refusal, which becomes part of the audit log.
-  const personal = await readPersonalValues(pool, id);
+  const personal = Object.values(customer);
   return { refunds: driver.refunds, access: { ...access, personal, http: limitHttp(access.http) }, steps };
-}
-
-async function readPersonalValues(pool: Pool, sessionId: string): Promise<readonly string[]> {
-  const { rows } = await pool.query<{ customer: Readonly<Record<string, string>> }>({
-    name: 'customer_of_session',
-    // charge_session_pkey
-    text: 'select customer from charge_session where id = $1',
-    values: [sessionId],
-  });
-  return rows.flatMap(({ customer }) => Object.values(customer));
 }
 
 type AnswersByPayment = {

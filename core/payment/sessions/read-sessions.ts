@@ -8,7 +8,7 @@ import { dedicatedClient, endClient } from '../../storage/connection/client.ts';
 import { type DatabaseAddress, directAddress } from '../../storage/connection/database-address.ts';
 import type { ChargeStatusName } from '../entities.ts';
 import type { Money } from '../money.ts';
-import { RISKY_PAYMENTS } from '../providers/driver.ts';
+import { type CheckoutRequest, RISKY_PAYMENTS } from '../providers/driver.ts';
 
 export type StoredSession = {
   readonly id: string;
@@ -29,6 +29,8 @@ export type StoredSession = {
   /** Undefined until the checkout exists. */
   readonly providerPaymentId: string | undefined;
   readonly orderReference: string;
+  /** Empty after the customer was erased. */
+  readonly customer: CheckoutRequest['customer'];
   /** Of the payment that settled it; undefined unless it was paid. */
   readonly gatewayTransactionId: string | undefined;
   /** The bank's id of that payment, if the provider gives it. */
@@ -64,7 +66,7 @@ export const SESSION_COLUMNS = `c.id,
   c.status_verified as verified, c.status_reason as "statusReason", c.status_claims as claims,
   c.amount_minor as "amountMinor", c.currency,
   c.merchant_transaction_id as "merchantTransactionId", c.provider_payment_id as "providerPaymentId",
-  c.order_reference as "orderReference", c.gateway_transaction_id as "gatewayTransactionId",
+  c.order_reference as "orderReference", c.customer, c.gateway_transaction_id as "gatewayTransactionId",
   c.bank_transaction_id as "bankTransactionId", c.refunded_minor as "refundedMinor",
   c.fencing_number as "fencingNumber",
   greatest(0, extract(epoch from c.verification_allowed_at - now()) * 1000)::float8 as "verificationInMs",

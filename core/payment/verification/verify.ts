@@ -16,6 +16,7 @@ import {
   type Verdict,
   type VerificationStep,
 } from '../providers/driver.ts';
+import { personalValues } from '../providers/driver-calls.ts';
 import { parseJournaledClaim } from '../providers/registry.ts';
 import type { FindSession } from '../sessions/look-up-sessions.ts';
 import type { StoredSession } from '../sessions/read-sessions.ts';
@@ -199,13 +200,14 @@ type VerificationRun = GatheredCallbacks & {
 
 function callProvider(
   { concurrency, metrics }: VerifyOptions,
-  { session: { id, slot }, limitHttp }: VerificationLease,
+  { session: { id, slot, customer }, limitHttp }: VerificationLease,
   opening: ReturnType<Providers['forSlot']>,
   expected: ExpectedPayment,
 ): Promise<Verdict> {
   const call = async (): Promise<Verdict> => {
     const { driver, access } = await opening;
-    return driver.verify({ ...access, http: limitHttp(access.http) }, expected);
+    const personal = personalValues(customer);
+    return driver.verify({ ...access, personal, http: limitHttp(access.http) }, expected);
   };
   return inSpan(
     'verify',

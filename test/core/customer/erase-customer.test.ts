@@ -12,7 +12,7 @@ import { loadMasterKeyFile } from '../../../core/storage/secrets/key-ring-file.t
 import { AuditService } from '../../../gen/hub/access/v1/audit_service_pb.ts';
 import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
 import { LicenseState } from '../../../gen/hub/license/v1/license_pb.ts';
-import { ChargeStatus } from '../../../gen/hub/payment/v1/payment_pb.ts';
+import { type ChargeSession, ChargeStatus, SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { unpackBackup } from '../../support/hub/backup-file.ts';
 import { type Canaries, createCanaries, dumpOf } from '../../support/hub/canaries.ts';
 import { issueLicense } from '../../support/hub/license.ts';
@@ -23,9 +23,11 @@ import {
   payQuietly,
   SLOTS,
   startPayments,
+  untilStatus,
 } from '../../support/hub/payment.ts';
 import { activate } from '../../support/network/rest.ts';
 import { query } from '../../support/postgres/databases.ts';
+import { startProvider } from '../payment/providers/fake-provider.ts';
 
 describe('erasing a customer', () => {
   let payments: Payments;
@@ -201,6 +203,71 @@ describe('erasing a customer', () => {
       const { session } = await sessions.getChargeSession({ sessionId });
       expect(session?.customer?.email ?? '').to.equal('');
     }
+  });
+
+  it('leaves no personal value that the provider repeated in an answer', async () => {
+    const { hub, admin, sessions } = payments;
+    const customer = {
+      name: canaries.make(),
+      email: `${canaries.make()}@example.com`,
+      address: canaries.make(),
+    };
+    const repeated = `${customer.name.toUpperCase()} <${customer.email}>, ${customer.address}`;
+    let merchantInvoice = '';
+    const replies: Record<string, (asked: string) => object> = {
+      '/token/grant': () => ({ id_token: 'GRANTED', expires_in: 3_600 }),
+      '/create': () => ({ paymentID: `TR${merchantInvoice}`, bkashURL: 'http://pay.example' }),
+    };
+    const provider = await startProvider(({ path, everything }) => {
+      if (path === '/create') merchantInvoice = /"merchantInvoiceNumber":"(\w+)"/.exec(everything)?.[1] ?? '';
+      return { body: JSON.stringify({ statusCode: '0000', ...replies[path]?.(everything) }) };
+    });
+    await admin.addSlot({
+      name: 'talkative',
+      gateway: 'gateway_two',
+      environment: SlotEnvironment.SANDBOX,
+      baseUrl: provider.url,
+      credentials: payments.simulator.credentials.gateway_two,
+    });
+    const create = async () => {
+      const amount = { minorUnits: 10_000n, currency: 'BDT' };
+      const { session } = await sessions.createChargeSession({ slot: 'talkative', amount, customer });
+      return session ?? expect.fail();
+    };
+    const comeBack = (session: ChargeSession, paymentID = session.providerPaymentId) =>
+      callBack(hub.gatewayUrl, 'gateway_two', { ...callbackFields(session, 'paid'), paymentID });
+
+    // The provider refuses to execute the payment.
+    const refused = await create();
+    replies['/execute'] = () => ({ statusCode: '2023', statusMessage: repeated });
+    await comeBack(refused);
+    await untilStatus(payments, refused, 'failed');
+    // The provider confirms a payment, and does not answer about another one of the same session.
+    const paid = await create();
+    const [paymentID, trxID] = [paid.providerPaymentId, 'TRX1'];
+    const money = { amount: '100.00', currency: 'BDT' };
+    const completed = { transactionStatus: 'Completed', paymentID, trxID, merchantInvoice, ...money };
+    replies['/execute'] = () => completed;
+    replies['/payment/status'] = (asked) =>
+      asked.includes('TRAGAIN') ? { statusCode: '9999', statusMessage: repeated } : completed;
+    await comeBack(paid);
+    await untilStatus(payments, paid, 'success');
+    await comeBack(paid, 'TRAGAIN');
+    await sessions.recheckChargeSession({ sessionId: paid.sessionId });
+    await provider.close();
+
+    for (const { sessionId } of [refused, paid]) {
+      const { session, verifications } = await sessions.inspectChargeSession({ sessionId });
+      const details = verifications.map(({ detail }) => detail);
+      expect(details.join('\n')).to.contain('*** <***>, ***');
+      expect(canaries.found(JSON.stringify([session?.statusReason, details]).toLowerCase())).to.deep.equal(
+        [],
+      );
+    }
+    expect(await exportOf()).to.contain('the provider answered 2023 *** <***>, ***');
+    const kept = await namesOf(otherSessionId);
+    const left = canaries.found((await exportOf()).toLowerCase());
+    expect(left.filter((value) => !kept.includes(value))).to.deep.equal([]);
   });
 
   it('is final: the customer cannot change, and a second erasure changes nothing', async () => {

@@ -1,4 +1,5 @@
-// Records an event 14 days before a license expires, and one when its grace has ended. Each once per expiry.
+// Records an event 14 days before a license expires, and one when its grace has ended. Each once per expiry,
+// but a license that is reinstated after its end gets the second one again.
 import type { Pool, PoolClient } from 'pg';
 import type { EventType } from '../../lib/presentation/event-types.ts';
 import { type Clock, DAY_MS } from '../clock.ts';
@@ -68,12 +69,14 @@ function recordBatch(pool: Pool, { type, name, time, daysBefore }: Expiry, now: 
                where ${time} > $1 and ${time} <= $2 and revoked_at is null order by ${time} limit ${BATCH}
              ), due as (
                -- Includes all licenses with the last time, because the next batch begins after that time.
-               select id, app_id, ${time} as time, row_number() over () as number from license
+               select id, app_id, ${time} as time, row_number() over (order by ${time}, id) - 1 as number
+               from license
                where ${time} > $1 and ${time} <= (select max(time) from first) and revoked_at is null
              ), recorded as (
                insert into event_outbox (type, object_ids, app_ids, slot_ids, at)
-               select $3, array_agg(id), array_agg(app_id), array_agg(null::uuid), $4
-               from due group by number / ${ROW_SIZE}
+               select $3, array_agg(id order by number), array_agg(app_id order by number),
+                      array_agg(null::uuid), $4
+               from due group by number / ${ROW_SIZE} order by number / ${ROW_SIZE}
              )
              select count(*)::int as recorded, ${epochMs('max(time)')} as "lastMs" from due`,
       values: [recordedUntil, until, type, now],
@@ -96,20 +99,22 @@ export type PassedEnd = {
 };
 
 /**
- * Records that a license has expired, if `createExpiryEvents` has passed its end already. It does not look at
- * earlier times again, so it does not find a license that a change makes expire. The lock on the mark lets
- * either of them record the event, and not both.
+ * Records that a license has expired, if the task has passed its end. The task does not look at earlier times
+ * again, so it does not find a license that a change makes expire. The lock on the mark holds the task up
+ * until the change is committed, so either of them records the event, and not both.
  */
 export async function recordPassedEnd(
   client: PoolClient,
   { licenseId, appId, endsAt }: PassedEnd,
   now: Date,
 ): Promise<void> {
-  const { rowCount } = await client.query({
-    name: 'passed_expiry_mark',
-    text: `select from license_expiry_mark
-           where type = 'license.expired' and announced_until >= $1 for share`,
+  const { rows } = await client.query<{ isPassed: boolean }>({
+    name: 'lock_expiry_mark',
+    // Locks the mark whatever its time is, and compares the time after the lock is granted.
+    text: `select announced_until >= $1 as "isPassed" from license_expiry_mark
+           where type = 'license.expired' for share`,
     values: [endsAt],
   });
-  if (rowCount === 1) await recordEvent(client, now, { type: 'license.expired', objectId: licenseId, appId });
+  if (rows[0]?.isPassed)
+    await recordEvent(client, now, { type: 'license.expired', objectId: licenseId, appId });
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import pg from 'pg';
 import { parseId } from '../../../core/ids.ts';
-import { createExpiryEvents } from '../../../core/license/expiry-events.ts';
+import { createExpiryEvents, recordPassedEnd } from '../../../core/license/expiry-events.ts';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
 import { createApp, issueLicense } from '../../support/hub/license.ts';
 import { query } from '../../support/postgres/databases.ts';
@@ -45,7 +45,7 @@ describe('events of expiries', () => {
   it('announce nothing that was before the first pass', async () => {
     const past = await issue(-3);
     const soon = await issue(10);
-    // Of the hub's own first pass. Another one of its passes would create the mark again.
+    // The hub's own first pass made this mark. Delete it last, because a later pass of the hub makes it again.
     await query(hub.databaseUrl, 'delete from license_expiry_mark');
     await passTwice();
     expect(await typesOf(past, 1)).to.deep.equal([]);
@@ -179,6 +179,61 @@ describe('the event of an expired license', () => {
     afterDays(5);
     await endGrace(late);
     expect(await typesOf(late)).to.deep.equal(['license.updated', 'license.expired']);
+  });
+
+  it('is recorded if the task passes the new end before the change is committed', async () => {
+    const licenseId = await issue(10);
+    await pass();
+    const client = new pg.Client({ connectionString: hub.databaseUrl });
+    await client.connect();
+    try {
+      const endsAt = new Date(now + DAY_MS);
+      afterDays(5);
+      await client.query('begin');
+      const id = parseId('lic', licenseId) ?? '';
+      const { rows } = await client.query<{ appId: string }>(
+        'update license set grace_days = 0 where id = $1 returning app_id as "appId"',
+        [id],
+      );
+      await recordPassedEnd(
+        client as pg.PoolClient,
+        { licenseId: id, appId: rows[0]?.appId ?? '', endsAt },
+        new Date(now),
+      );
+      const passing = pass();
+      const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+                       and query like '%license_expiry_mark%'`;
+      await until(async () => (await query(hub.databaseUrl, waiting)).length > 0, 'the task waits');
+      await client.query('commit');
+      await passing;
+    } finally {
+      await client.end();
+    }
+    expect(await typesOf(licenseId)).to.deep.equal(['license.expired']);
+  });
+
+  it('is recorded if the task commits the new end while the change waits', async () => {
+    const licenseId = await issue(10);
+    await pass();
+    const client = new pg.Client({ connectionString: hub.databaseUrl });
+    await client.connect();
+    try {
+      afterDays(5);
+      await client.query('begin');
+      await client.query(
+        `update license_expiry_mark set announced_until = $1 where type = 'license.expired'`,
+        [new Date(now)],
+      );
+      const changing = endGrace(licenseId);
+      const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+                       and query like '%isPassed%'`;
+      await until(async () => (await query(hub.databaseUrl, waiting)).length > 0, 'the change waits');
+      await client.query('commit');
+      await changing;
+    } finally {
+      await client.end();
+    }
+    expect(await typesOf(licenseId)).to.deep.equal(['license.updated', 'license.expired']);
   });
 
   it('is recorded if a license is reinstated after its end', async () => {

@@ -1,6 +1,6 @@
 // Erases the personal data of a customer, in all modules and in one transaction.
 //
-// Each module with personal data of customers provides a `FindPersonalData`. Money, seats and licenses stay.
+// Each module with personal data of customers provides an `ErasePersonalData`. Money, seats and licenses stay.
 import type { ClientBase, PoolClient } from 'pg';
 import type { Actor } from '../access/caller.ts';
 import type { Facts } from '../audit/entities.ts';
@@ -14,29 +14,43 @@ import { inTransaction } from '../storage/sql/transaction.ts';
 import { type LockedCustomer, lockCustomer } from './lock-customer.ts';
 import { type DataKey, openDataKey } from './personal-data.ts';
 
-/** The values by which a module finds the personal data of a customer. */
-export type ErasedCustomer = {
+type Identity = {
   /** UUID. */
   readonly id: string;
   /** The current and former email addresses of the customer, as lower() of PostgreSQL returns them. */
   readonly emails: readonly string[];
-  /** The current and former names, email addresses and external references. */
+};
+
+type LockedSessions = {
+  /** UUIDs. */
+  readonly ids: readonly string[];
+  /** What the sessions contain about the customer. */
   readonly values: readonly string[];
 };
 
 /**
- * Finds the personal data that a module stores, and resolves with the function that erases it. All modules
- * find theirs before one erases: it may erase the values by which another one finds its data.
+ * Locks the charge sessions of a customer: those with one of the email addresses, in any case, and those in
+ * which the customer bought an offer.
  */
-export type FindPersonalData = (client: PoolClient, customer: ErasedCustomer) => Promise<ErasePersonalData>;
+export type LockSessions = (client: PoolClient, customer: Identity) => Promise<LockedSessions>;
 
-/** Resolves with counts for the audit log. */
-export type ErasePersonalData = () => Promise<Facts>;
+/** What the modules erase. */
+export type ErasedCustomer = {
+  /** UUID. */
+  readonly id: string;
+  /** UUIDs of the customer's charge sessions, which are locked. */
+  readonly sessionIds: readonly string[];
+  /** The current and former names, email addresses and external references, and what the sessions contain. */
+  readonly values: readonly string[];
+};
+
+/** Erases the personal data that a module stores, and resolves with counts for the audit log. */
+export type ErasePersonalData = (client: PoolClient, customer: ErasedCustomer) => Promise<Facts>;
 
 export type EraseOptions = Pick<ModuleDependencies, 'db' | 'sealer' | 'clock'> & {
-  readonly finders: readonly FindPersonalData[];
-  /** Its erasure is the last one, because it takes a lock for which all hubs wait. */
-  readonly lastFinder: FindPersonalData;
+  readonly lockSessions: LockSessions;
+  /** In order. The last one may take a lock for which all hubs wait. */
+  readonly erasers: readonly ErasePersonalData[];
   /** Runs one erasure at a time. */
   readonly queue: SerialQueue;
 };
@@ -45,7 +59,7 @@ export type EraseOptions = Pick<ModuleDependencies, 'db' | 'sealer' | 'clock'> &
 const STATEMENT_TIMEOUT_MS = 5 * 60_000;
 
 /** Creates the function that erases a customer, once. It rejects with HubError `customer_unknown`. */
-export function createErase({ db, sealer, clock, finders, lastFinder, queue }: EraseOptions) {
+export function createErase({ db, sealer, clock, lockSessions, erasers, queue }: EraseOptions) {
   return (customerId: string, actor: Actor): Promise<void> =>
     queue(() =>
       inTransaction(
@@ -53,15 +67,14 @@ export function createErase({ db, sealer, clock, finders, lastFinder, queue }: E
         async (client) => {
           const customer = await lockCustomer(client, customerId);
           if (customer.isErased) return;
-          const erased = await collectPersonalData(client, sealer, customer);
-          const erasers: ErasePersonalData[] = [];
-          for (const find of finders) erasers.push(await find(client, erased));
-          const eraseLast = await lastFinder(client, erased);
-          const counts: Facts[] = [];
-          for (const erase of erasers) counts.push(await erase());
+          const { id } = customer;
+          const { emails, values } = await collectPersonalData(client, sealer, customer);
+          const sessions = await lockSessions(client, { id, emails });
           const now = clock();
-          await eraseCustomer(client, customer.id, now);
-          counts.push(await eraseLast());
+          await eraseCustomer(client, id, now);
+          const erased = { id, sessionIds: sessions.ids, values: [...values, ...sessions.values] };
+          const counts: Facts[] = [];
+          for (const erase of erasers) counts.push(await erase(client, erased));
           await recordEvent(client, now, { type: 'customer.erased', objectId: customer.id });
           await recordChangeNow(client, actor, now, {
             action: 'customer.erase',
@@ -80,7 +93,7 @@ async function collectPersonalData(
   client: ClientBase,
   sealer: Sealer,
   { id, name, email, externalRef, sealedDataKey }: LockedCustomer,
-): Promise<ErasedCustomer> {
+): Promise<Pick<Identity, 'emails'> & { readonly values: readonly string[] }> {
   const key = sealedDataKey === null ? undefined : openDataKey(sealer, id, sealedDataKey);
   const former = key === undefined ? [] : await readFormerValues(client, id, key);
   const formerEmails = former.flatMap((facts) =>
@@ -89,7 +102,7 @@ async function collectPersonalData(
   const emails = await readEmails(client, id, email, formerEmails);
   const names = [name, externalRef, ...former.flatMap((facts) => [facts['name'], facts['externalRef']])];
   const values = [...emails, ...names.filter((each) => typeof each === 'string' && each !== '')];
-  return { id, emails, values: [...new Set(values as string[])] };
+  return { emails, values: values as string[] };
 }
 
 /** Reads the values before each update, from the last 1000 that the audit log still has. */
@@ -107,7 +120,7 @@ async function readFormerValues(client: ClientBase, id: string, key: DataKey): P
 
 /**
  * Returns the email addresses in lower case, without former ones that now belong to another customer.
- * JavaScript lowers some letters otherwise than PostgreSQL, which compares them later.
+ * PostgreSQL compares the addresses later, and it lowers some letters differently from JavaScript.
  */
 async function readEmails(
   client: ClientBase,

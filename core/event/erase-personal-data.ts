@@ -1,22 +1,7 @@
 // Erases the personal data of a customer from events and deliveries. The events then show the current
 // objects.
-import type { PoolClient } from 'pg';
-import type { ErasedCustomer, FindPersonalData } from '../customer/erase-customer.ts';
+import type { ErasePersonalData } from '../customer/erase-customer.ts';
 import { takeLock } from '../storage/hub-lock.ts';
-
-/** Finds the customer's sessions, most of which are found by their email. */
-export const findEvents: FindPersonalData = async (client, customer) => {
-  const { rows } = await client.query<{ id: string }>({
-    name: 'find_sessions_of_customer',
-    // charge_session_customer_email_idx, purchase_customer_idx
-    text: `select id from charge_session where lower(customer->>'email') = any($1)
-           union
-           select session_id from purchase where customer_id = $2`,
-    values: [customer.emails, customer.id],
-  });
-  const sessionIds = rows.map(({ id }) => id);
-  return () => eraseEvents(client, customer, sessionIds);
-};
 
 /**
  * Erases the stored data of the customer's events, and the answers of endpoints, which may repeat the data.
@@ -24,11 +9,7 @@ export const findEvents: FindPersonalData = async (client, customer) => {
  * attempted is not sent. A request in progress is not aborted; its answer is not stored, and the event is
  * delivered again.
  */
-async function eraseEvents(
-  client: PoolClient,
-  { id }: ErasedCustomer,
-  sessionIds: readonly string[],
-): Promise<{ readonly events: number }> {
+export const eraseEvents: ErasePersonalData = async (client, { id, sessionIds }) => {
   // The transaction that numbers events reads objects before it stores them. Wait for its end. No hub numbers
   // events from now until the commit.
   await takeLock(client, 'event_counter');
@@ -67,4 +48,4 @@ async function eraseEvents(
     values: [id, sessionIds],
   });
   return { events: rows[0]?.events ?? 0 };
-}
+};

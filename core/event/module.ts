@@ -14,7 +14,7 @@ import { createEndpoints, withoutQuery } from './endpoint/endpoint-admin.ts';
 import { createEndpointSecrets } from './endpoint/endpoint-secrets.ts';
 import { createReadScopeNames } from './endpoint/scope-names.ts';
 import { type Endpoint, EndpointSchema } from './entities.ts';
-import { findEvents } from './erase-personal-data.ts';
+import { eraseEvents } from './erase-personal-data.ts';
 import { createEventService } from './event-service.ts';
 import { endpointToProto } from './messages.ts';
 import { createEventMetrics } from './metrics.ts';
@@ -110,7 +110,7 @@ export function createEventModule(options: EventModuleOptions) {
   });
   return {
     services: [serve(EventService, service)],
-    findPersonalData: findEvents,
+    erasePersonalData: eraseEvents,
     /** Runs transactions that take the lock `event_counter`. */
     counterQueue,
     figures: eventTableMetrics,

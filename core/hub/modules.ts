@@ -80,9 +80,10 @@ export async function wireModules(options: WireModulesOptions) {
     db,
     sealer,
     clock,
-    finders: [payments.findPersonalData],
-    lastFinder: events.findPersonalData,
-    // An erasure keeps its connection while it waits for the lock `event_counter`, whose holder needs two.
+    lockSessions: payments.lockSessionsOfCustomer,
+    erasers: [payments.erasePersonalData, events.erasePersonalData],
+    // An erasure keeps one connection while it waits for the lock `event_counter`. The holder of the lock
+    // needs two.
     queue: config.poolSize > 2 ? createSerialQueue() : events.counterQueue,
   });
   measure(options, [licenses, payments, orders, mails, events, audit]);

@@ -1,7 +1,5 @@
 // Erases what charge sessions, refunds, callbacks and provider calls contain about a customer. Money stays.
-import type { PoolClient } from 'pg';
-import type { Facts } from '../audit/entities.ts';
-import type { ErasedCustomer, FindPersonalData } from '../customer/erase-customer.ts';
+import type { ErasePersonalData, LockSessions } from '../customer/erase-customer.ts';
 import { QUEUE } from './callbacks/job-queue.ts';
 import { DRIVERS } from './providers/registry.ts';
 
@@ -10,17 +8,9 @@ const ERASED = 'erased';
 /** In bytes of UTF-8. A shorter text is part of too many others, unless it is of Chinese characters. */
 const SHORTEST = 3;
 
-/**
- * Locks the sessions of the customer. These are the sessions with the same email address, in any case, and
- * those in which the customer bought an offer.
- */
-export const findPayments: FindPersonalData = async (client, customer) => {
-  const sessions = await lockSessions(client, customer);
-  return () => erasePayments(client, sessions);
-};
-
-async function erasePayments(client: PoolClient, { ids, values }: Sessions): Promise<Facts> {
+export const erasePayments: ErasePersonalData = async (client, { sessionIds: ids, values: all }) => {
   if (ids.length === 0) return { sessions: 0, callbacks: 0 };
+  const values = [...new Set(all)].filter((value) => Buffer.byteLength(value) >= SHORTEST);
   await client.query({ name: 'erase_sessions', text: ERASE_SESSIONS, values: [ids, values] });
   const { rows } = await client.query<{ id: string }>({
     name: 'erase_callbacks',
@@ -31,7 +21,7 @@ async function erasePayments(client: PoolClient, { ids, values }: Sessions): Pro
   await client.query({ name: 'erase_verifications', text: ERASE_VERIFICATIONS, values: [ids, values] });
   await client.query({ name: 'erase_refunds', text: ERASE_REFUNDS, values: [ids, values] });
   return { sessions: ids.length, callbacks: rows.length };
-}
+};
 
 /** SQL: whether a text contains one of the values, in any case. */
 const contains = (text: string): string =>
@@ -69,14 +59,8 @@ const ERASE_VERIFICATIONS = `update verification set detail = '${ERASED}'
 const ERASE_REFUNDS = `update refund set ${erased('state_reason')}, ${erased('review_reason')}
   where session_id = any($1) and ${contains("state_reason || ' ' || review_reason")}`;
 
-type Sessions = {
-  readonly ids: readonly string[];
-  /** All personal values of the customer and of the sessions. */
-  readonly values: readonly string[];
-};
-
 /** In the order in which a settlement locks sessions. */
-async function lockSessions(client: PoolClient, { id, emails, values }: ErasedCustomer): Promise<Sessions> {
+export const lockSessionsOfCustomer: LockSessions = async (client, { id, emails }) => {
   const { rows } = await client.query<{ id: string; customer: Readonly<Record<string, string>> }>({
     name: 'lock_sessions_of_customer',
     // charge_session_customer_email_idx, purchase_customer_idx, charge_session_pkey. The customer is locked:
@@ -87,7 +71,8 @@ async function lockSessions(client: PoolClient, { id, emails, values }: ErasedCu
            order by id for update`,
     values: [emails, id],
   });
-  const all = [...values, ...rows.flatMap(({ customer }) => Object.values(customer))];
-  const long = all.filter((value) => Buffer.byteLength(value) >= SHORTEST);
-  return { ids: rows.map(({ id }) => id), values: [...new Set(long)] };
-}
+  return {
+    ids: rows.map((row) => row.id),
+    values: rows.flatMap(({ customer }) => Object.values(customer)),
+  };
+};

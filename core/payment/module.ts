@@ -1,7 +1,7 @@
 // The payment module: callbacks, sessions, verification, settlement, slots, fees and usage.
 import { backlogMetrics } from './backlog-metrics.ts';
 import { checkNoneUnprocessed } from './callbacks/prune-guard.ts';
-import { findPayments } from './erase-personal-data.ts';
+import { erasePayments, lockSessionsOfCustomer } from './erase-personal-data.ts';
 import { createPaymentReaders } from './event-objects.ts';
 import { createPaymentMetrics } from './metrics.ts';
 import type { PaymentModuleOptions } from './module-options.ts';
@@ -52,7 +52,8 @@ export async function createPaymentModule(options: PaymentModuleOptions) {
     services: [...services.services, ...refundServices],
     findSlot: createFindSlot(pool),
     pruneGuard: { check: checkNoneUnprocessed },
-    findPersonalData: findPayments,
+    lockSessionsOfCustomer,
+    erasePersonalData: erasePayments,
     eventReaders: createPaymentReaders(db, showSessions),
     figures: backlogMetrics({
       clock,

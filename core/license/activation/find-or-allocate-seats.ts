@@ -69,10 +69,24 @@ const RETRY_MS = 5_000;
  * suspended, expired or full, or if the license or its seats change at the same time. If a batch fails, it is
  * tried again in parts: one for each license after a lock failure, else one for each request.
  */
-export async function findOrAllocateSeats(
+export function findOrAllocateSeats(
   requests: readonly SeatRequest[],
   onLocked: OnLocked,
   options: SeatOptions,
+): Promise<readonly (Found | Error)[]> {
+  return tryBatch(requests, onLocked, { ...options, retriedAtATime: RETRIED_AT_A_TIME });
+}
+
+type TryOptions = SeatOptions & {
+  readonly retriedAtATime: number;
+  /** By `performance.now()`; undefined before the first failure. */
+  readonly retriesEndAt?: number;
+};
+
+async function tryBatch(
+  requests: readonly SeatRequest[],
+  onLocked: OnLocked,
+  options: TryOptions,
 ): Promise<readonly (Found | Error)[]> {
   try {
     return await runBatch(requests, onLocked, options);
@@ -81,16 +95,17 @@ export async function findOrAllocateSeats(
     const parts = isLockFailure(error) ? byLicense(requests) : requests.map((request) => [request]);
     if (parts.length === 1) throw error;
     const results = new Map<SeatRequest, Found | Error>();
-    const startedAt = performance.now();
+    const { retriesEndAt = performance.now() + RETRY_MS, retriedAtATime } = options;
     const tryParts = async (): Promise<void> => {
       for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
-        if (performance.now() - startedAt > RETRY_MS) return;
-        const found = await findOrAllocateSeats(part, onLocked, options).catch(toError);
+        if (performance.now() > retriesEndAt) return;
+        const ofPart = { ...options, retriesEndAt, retriedAtATime: 1 };
+        const found = await tryBatch(part, onLocked, ofPart).catch(toError);
         for (const [index, request] of part.entries())
           results.set(request, found instanceof Error ? found : (found[index] as Found | Error));
       }
     };
-    await Promise.allSettled(Array.from({ length: RETRIED_AT_A_TIME }, tryParts));
+    await Promise.all(Array.from({ length: retriedAtATime }, tryParts));
     return requests.map((request) => results.get(request) ?? toError(error));
   }
 }

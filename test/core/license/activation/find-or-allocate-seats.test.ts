@@ -106,19 +106,25 @@ describe('allocating seats', () => {
     expect((await waiting)[0]).to.have.nested.property('newSeat.isOutdated', false);
   });
 
-  it('leaves connections to others while many machines wait for a locked license', async () => {
-    const [held, free] = [await issueLicense(hub.admin, { seatLimit: -1 }), await issueLicense(hub.admin)];
-    const machines = Array.from({ length: 60 }, (_, index) => requestFor(held, `machine-${index}`));
+  it('leaves connections to others while many machines wait for locked licenses', async () => {
+    const [free, ...held] = await Promise.all(
+      Array.from({ length: 6 }, () => issueLicense(hub.admin, { seatLimit: -1 })),
+    );
+    const machines = held.flatMap((license) =>
+      Array.from({ length: 10 }, (_, index) => requestFor(license, `machine-${index}`)),
+    );
     const holder = await pool.connect();
     await holder.query('begin');
-    await holder.query('select from license where key_hash = $1 for update', [machines[0]?.keyHash]);
+    const keyHashes = machines.map(({ keyHash }) => keyHash);
+    await holder.query('select from license where key_hash = any($1) for update', [keyHashes]);
     let most = 0;
     const count = (): void => {
       most = Math.max(most, pool.totalCount - pool.idleCount + pool.waitingCount);
     };
     const timer = setInterval(count, 1);
     try {
-      const results = await findOrAllocateSeats([...machines, requestFor(free, 'm')], 'wait', options());
+      const last = requestFor(free as TestLicense, 'm');
+      const results = await findOrAllocateSeats([...machines, last], 'wait', options());
       expect(results.slice(0, -1).every((result) => result instanceof Error)).to.equal(true);
       expect(results.at(-1)).to.have.nested.property('newSeat.isOutdated', false);
     } finally {
@@ -127,7 +133,7 @@ describe('allocating seats', () => {
       holder.release();
     }
     // The holder has one.
-    expect(most).to.be.within(2, 3);
+    expect(most).to.be.at.most(3);
   });
 
   it('seats the rest of a batch when the database rejects one machine', async () => {

@@ -26,6 +26,7 @@ export function pageRoutes(transport: Transport, options: PageOptions): Route[] 
     {
       ...page,
       method: 'any',
+      hasForm: true,
       pattern: '/buy/{app}/{offer}',
       handle: (call) => serveOffer(orders, options, call),
     },

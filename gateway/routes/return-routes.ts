@@ -13,6 +13,7 @@ export function returnRoutes(transport: Transport): Route[] {
   return [
     {
       method: 'any',
+      hasForm: true,
       pattern: '/v1/return/{sessionId}',
       limited: true,
       isPage: true,

@@ -65,6 +65,8 @@ export type Route = {
   readonly limited: boolean;
   /** The rate limit of a limited route. Default: `license`. */
   readonly rate?: RateName;
+  /** Whether a POST has a form. The form of a limited route is read before the request is in progress. */
+  readonly hasForm?: boolean;
   /** Whether the browsers of customers show it: problems are pages then. */
   readonly isPage?: boolean;
   /** A load balancer's probe: not logged. */

@@ -87,8 +87,9 @@ export function createRequestListener(
     checkMethod(route, req.method);
     const client = clientKey(exchange.ip);
     if (route.limited) await checkRate(exchange, route.rate ?? 'license', client);
-    // Reads the form of a page before the request takes a place in progress. The handler handles its error.
-    const readsFormFirst = route.limited && route.method === 'any' && req.method === 'POST';
+    // Reads a form before the request counts as in progress, so that a slow client takes no place. The handler
+    // gets the error.
+    const readsFormFirst = route.hasForm && route.limited && req.method === 'POST';
     const form = readsFormFirst ? readBody(exchange, readFormBody) : undefined;
     await form?.catch(() => undefined);
     return await handle(route, {

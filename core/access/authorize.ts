@@ -82,21 +82,18 @@ const RECHECK_MS = 5_000;
  */
 async function* checkWhileOpen<T>(messages: AsyncIterable<T>, check: () => Promise<unknown>) {
   const iterator = messages[Symbol.asyncIterator]();
-  let isOpen = true;
   try {
-    while (isOpen) {
+    for (;;) {
       const next = iterator.next();
       next.catch(() => {}); // the check may end the stream first
       const arrived = await checkUntilSettled(next, check);
-      isOpen = arrived.done !== true;
-      if (arrived.done !== true) {
-        await check();
-        yield arrived.value;
-      }
+      if (arrived.done) return;
+      await check();
+      yield arrived.value;
     }
   } finally {
     // Not awaited: it waits for a pending `next`.
-    if (isOpen) iterator.return?.().catch(() => {});
+    iterator.return?.().catch(() => {});
   }
 }
 

@@ -17,7 +17,7 @@ import { endOfChain, writeHead } from './recorded-head.ts';
 
 const BATCH = 500;
 /**
- * Of so many entries, the oldest are linked first. The ids come from the clocks of the hubs, so they are only
+ * The hub reads this many entries and links the oldest of them first. The ids come from the clocks of the hubs, so they are only
  * roughly in the order of time. More entries would make each batch of a long queue slow.
  */
 const WINDOW = 10_000;

@@ -13,10 +13,10 @@ const SHOWN = 8;
 /** The values of the picker in a form. The name and the contact of the choice keep it visible during another search. */
 export const NO_PICK = { customerId: '', pickedName: '', pickedContact: '' };
 
-type Pick = Readonly<typeof NO_PICK>;
+type PickedCustomer = Readonly<typeof NO_PICK>;
 
 export type PickerProps = {
-  readonly form: Form<keyof Pick>;
+  readonly form: Form<keyof PickedCustomer>;
   /** The app of the license. A token limited to apps finds only customers of one. */
   readonly app: string;
 };
@@ -36,7 +36,7 @@ export function CustomerPicker({ form, app }: PickerProps) {
   const found = (data?.customers ?? []).filter(({ erasedAt }) => erasedAt === undefined);
   const picks = withChosen(found.slice(0, SHOWN).map(toPick), form.values);
   const error = form.errors.fields.get('customerId');
-  const choose = ({ customerId, pickedName, pickedContact }: Pick): void => {
+  const choose = ({ customerId, pickedName, pickedContact }: PickedCustomer): void => {
     form.set('customerId', customerId);
     form.set('pickedName', pickedName);
     form.set('pickedContact', pickedContact);
@@ -79,12 +79,12 @@ export function CustomerPicker({ form, app }: PickerProps) {
   );
 }
 
-function toPick({ customerId, name, email, externalRef }: Customer): Pick {
+function toPick({ customerId, name, email, externalRef }: Customer): PickedCustomer {
   return { customerId, pickedName: name, pickedContact: [email, externalRef].filter(Boolean).join(' · ') };
 }
 
 /** The form submits the chosen customer even if another search does not find it, so the list shows it first. */
-function withChosen(picks: readonly Pick[], chosen: Pick): readonly Pick[] {
+function withChosen(picks: readonly PickedCustomer[], chosen: PickedCustomer): readonly PickedCustomer[] {
   const isListed = picks.some(({ customerId }) => customerId === chosen.customerId);
   return chosen.customerId === '' || isListed ? picks : [chosen, ...picks];
 }

@@ -8,7 +8,7 @@ const RETRY_MS = 1_000;
 
 export function SignInAgainView({ token }: { readonly token: string }) {
   const live = useLive('sign-in', RETRY_MS, (signal) => signInAgain(token, signal));
-  // Most answers come at once: until then, the page is empty.
+  // The page stays empty until the first error. Most answers come before.
   if (live.error === undefined) return null;
   return (
     <main class="sign-in">

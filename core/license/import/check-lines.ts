@@ -7,7 +7,7 @@ import {
 } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { createFindBrokenRules } from '../../rpc/interceptors/validation.ts';
 import { readTimestamp } from '../../timestamp.ts';
-import { endsTooLate, MUST_END } from '../admin/change/check-expiry.ts';
+import { ENDS_TOO_LATE, endsTooLate } from '../admin/change/check-expiry.ts';
 import type { NewTerms } from '../admin/issue-terms.ts';
 import type { App } from '../entities.ts';
 import { hasSymbols, storedForm } from '../keys/hash-typed-key.ts';
@@ -66,7 +66,7 @@ export function createCheckLine(options: CheckLinesOptions) {
     if (expiresAt === 'invalid') refuse('expiresAt', 'must be a time of the years 1 to 9999');
     const graceDays = license.graceDays ?? app.defaultGraceDays;
     if (expiresAt instanceof Date && endsTooLate(expiresAt, graceDays))
-      refuse('expiresAt', `and the grace of ${graceDays} days ${MUST_END}`);
+      refuse('expiresAt', `${ENDS_TOO_LATE}; the grace is ${graceDays} days`);
     const createdAt = readDate(license.createdAt);
     if (createdAt === 'invalid') refuse('createdAt', 'must be a time of the years 1 to 9999');
     else if (createdAt !== null && createdAt > now) refuse('createdAt', 'must not be in the future');

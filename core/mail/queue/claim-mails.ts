@@ -61,16 +61,13 @@ export async function finishMail(
   });
 }
 
-/** Releases claims, so that any hub can send the mails at once. */
-export async function releaseMails(pool: Pool, claims: readonly ClaimedMail[], now: Date): Promise<void> {
-  if (claims.length === 0) return;
+/** Releases a claim, so that any hub can send the mail at once. */
+export async function releaseMail(pool: Pool, { id, claimedUntil }: ClaimedMail, now: Date): Promise<void> {
   await pool.query({
-    name: 'release_mails',
+    name: 'release_mail',
     // mail_pkey
-    text: `update mail m set next_attempt_at = $3
-           from unnest($1::uuid[], $2::timestamptz[]) as t (id, claimed_until)
-           where m.id = t.id and m.id = any($1) and m.state = 'queued'
-             and m.next_attempt_at = t.claimed_until`,
-    values: [claims.map(({ id }) => id), claims.map(({ claimedUntil }) => claimedUntil), now],
+    text: `update mail set next_attempt_at = $3
+           where id = $1 and state = 'queued' and next_attempt_at = $2`,
+    values: [id, claimedUntil, now],
   });
 }

@@ -10,7 +10,7 @@ import type { Compose } from '../content/compose-mail.ts';
 import type { MailMetrics } from '../metrics.ts';
 import { retryDelayMs } from '../sending/retry-schedule.ts';
 import { MAX_CONNECTIONS, type Mailer, type SendResult } from '../sending/send-mail.ts';
-import { type ClaimedMail, claimMails, type FinishedMail, finishMail, releaseMails } from './claim-mails.ts';
+import { type ClaimedMail, claimMails, type FinishedMail, finishMail, releaseMail } from './claim-mails.ts';
 
 export type SenderOptions = {
   readonly pool: Pool;
@@ -90,7 +90,7 @@ async function sendClaimed(
     await finishMail(pool, mail, finished);
     isFinished = true;
   } finally {
-    if (!isFinished) await releaseMails(pool, [mail], clock());
+    if (!isFinished) await releaseMail(pool, mail, clock());
   }
 }
 

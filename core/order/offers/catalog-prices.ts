@@ -61,7 +61,7 @@ export async function checkPricesAreFree(
   }
 }
 
-/** The offers that name a price. They are several only if concurrent changes named it. */
+/** The offers that name a price. Several offers name a price only after concurrent changes. */
 export async function findOffersOfPrice(pool: Pool, price: CatalogPrice): Promise<readonly string[]> {
   const { rows } = await pool.query<{ offer: string }>({
     name: 'offer_of_price',

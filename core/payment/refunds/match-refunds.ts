@@ -31,9 +31,9 @@ const MISSING_AFTER_MS = 60_000;
 
 /**
  * Matches by the hub's reference, then by the provider's id. A refund without a reference then matches the
- * oldest refund of the same payment and amount whose answer was lost. A refund that matches none is new, or
- * left out if it is of an earlier payment, because the reversal of that payment took back all of it. Each
- * pending refund gets an update, so that its next check is scheduled.
+ * oldest refund of the same payment and amount whose answer was lost. A refund of the present payment that
+ * matches none is new. A refund of an earlier payment that matches none is left out: the reversal took back
+ * the whole payment. Each pending refund gets an update, so that its next check is scheduled.
  *
  * @param present The answer about the session's present payment.
  * @param earlier The answers about its earlier payments.

@@ -49,7 +49,7 @@ const NOT_DRIVEN = [
   'postpone_refunds', // the same; the refunds of a session by an index
   'read_key_secret', // once per hub and secret, then from memory; a secret by its id
   'read_session_by_proof', // a refund that names only its payment; a session by payment_proof_pkey
-  'release_mails', // a hub stops while it sends mails; mails by their ids
+  'release_mail', // a hub stops while it sends mails; a mail by its id
   'signing_slots', // a signed callback; the slots, which are few
   'write_last_used', // once a minute at most; a token by its id
 ];

@@ -129,7 +129,7 @@ describe('pruning', () => {
     expect(entry?.before.partitions).to.include('callback_2025_02');
   });
 
-  describe('keeps usage entries with their fees until the month in which they were settled:', () => {
+  describe('keeps a usage entry and its fees until the month of its settlement is dropped:', () => {
     const settle = async (created: string, settled: string, tail: number) => {
       const id = idAt(new Date(created), tail);
       await query(

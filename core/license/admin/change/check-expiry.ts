@@ -19,11 +19,11 @@ export function checkExpiry(expiresAt: Date, { graceDays, now }: ExpiryBounds, f
     throw new HubError('expiry_invalid', message, { field });
   }
   if (endsTooLate(expiresAt, graceDays)) {
-    throw new HubError('expiry_invalid', `the expiry and the grace ${MUST_END}`, { field });
+    throw new HubError('expiry_invalid', ENDS_TOO_LATE, { field });
   }
 }
 
-export const MUST_END = 'must end before the year 10000';
+export const ENDS_TOO_LATE = 'the expiry and the grace must end before the year 10000';
 
 /** Whether a grace ends after the last time that a timestamp can have. */
 export function endsTooLate(expiresAt: Date, graceDays: number): boolean {

@@ -88,14 +88,14 @@ export type PrunedPartition = Message<"hub.retention.v1.PrunedPartition"> & {
   month: string;
 
   /**
-   * Size on disk, with indexes.
+   * Size on disk of the whole month, with indexes and with rows that stay.
    *
    * @generated from field: int64 bytes = 3;
    */
   bytes: bigint;
 
   /**
-   * Number of rows that are dropped; unset if they were not counted, as in an actual pruning.
+   * How many rows are dropped. Unset if they were not counted, as in an actual pruning.
    *
    * @generated from field: optional int64 rows = 4;
    */

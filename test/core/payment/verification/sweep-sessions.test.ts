@@ -121,7 +121,7 @@ describe('the sweep', () => {
     expect(await verificationsOf(session)).to.equal(asked);
   });
 
-  describe('keeps the time of a check', () => {
+  describe('a check far in the future', () => {
     const schedule = async ({ sessionId }: ChargeSession, inMs: number): Promise<void> => {
       await query(
         payments.hub.databaseUrl,
@@ -150,7 +150,7 @@ describe('the sweep', () => {
       await until(async () => (await verificationsOf(later)) === 1, 'a later session was verified');
     };
 
-    it('that the longest delay after a provider without an answer can bring', async () => {
+    it('keeps its time within the longest delay after an unanswered call', async () => {
       const session = await paidSession();
       await schedule(session, 59 * MINUTE_MS);
       const at = await scheduledAt(session);
@@ -160,7 +160,7 @@ describe('the sweep', () => {
         .and.be.instanceOf(Date);
     });
 
-    it('only if a hub with the right time can have scheduled it', async () => {
+    it('takes place at once if no hub with the right time can have scheduled it', async () => {
       const session = await paidSession();
       await schedule(session, 3 * 60 * MINUTE_MS);
       await until(async () => (await scheduledAt(session)) === null, 'the sweep has checked the session');

@@ -17,8 +17,9 @@ import { endOfChain, writeHead } from './recorded-head.ts';
 
 const BATCH = 500;
 /**
- * The hub reads this many entries and links the oldest of them first. The ids come from the clocks of the hubs, so they are only
- * roughly in the order of time. More entries would make each batch of a long queue slow.
+ * The hub reads this many entries and links the oldest of them first. The ids come from the clocks of the
+ * hubs, so they are only roughly in the order of time. More entries would make each batch of a long queue
+ * slow.
  */
 const WINDOW = 10_000;
 

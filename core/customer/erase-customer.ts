@@ -1,6 +1,7 @@
 // Erases the personal data of a customer, in all modules and in one transaction.
 //
-// Each module with personal data of customers provides an `ErasePersonalData`. Money, seats and licenses stay.
+// Each module with personal data of customers provides an `ErasePersonalData`. Money, seats and licenses
+// stay.
 import type { ClientBase, PoolClient } from 'pg';
 import type { Actor } from '../access/caller.ts';
 import type { Facts } from '../audit/entities.ts';

@@ -3,6 +3,7 @@ import { systemClock } from './clock.ts';
 import { SOFT_CHECK_INTERVAL_MS } from './hub/check-schedule.ts';
 import type { Machine } from './hub/hub-calls.ts';
 import { LIMIT_NAME, type Limits, readLimits, UNLIMITED } from './license/limits.ts';
+import { isJsonObject, isTexts } from './license/strict-json.ts';
 import type { Trust } from './license/trust-option.ts';
 import type { LicenseClientOptions } from './options.ts';
 
@@ -85,7 +86,7 @@ function checkTrust(trust: Trust): void {
   assertOption(isNamed, 'trust: give { publicKeyPems: […] }, { thumbprints: […] } or both');
   for (const name of ['publicKeyPems', 'thumbprints'] as const) {
     const keys: unknown = trust[name];
-    const isGood = keys === undefined || (Array.isArray(keys) && keys.length > 0 && keys.every(isText));
+    const isGood = keys === undefined || (isTexts(keys) && keys.length > 0);
     assertOption(isGood, `trust.${name}: give an array of at least one text, or omit it`);
   }
 }
@@ -116,10 +117,7 @@ function machineOf({ machineFingerprint, machineLabel = '', appVersion }: Licens
 }
 
 function checkedLimits(given: Limits): Limits {
-  assertOption(
-    isObject(given) && !Array.isArray(given),
-    'freeLimits: give whole numbers by name, such as { projects: 3 }',
-  );
+  assertOption(isJsonObject(given), 'freeLimits: give whole numbers by name, such as { projects: 3 }');
   for (const [name, limit] of Object.entries(given)) {
     assertOption(
       LIMIT_NAME.test(name),

@@ -1,5 +1,7 @@
 // Named integer limits of a license or of the Free profile.
 
+import { isJsonObject } from './strict-json.ts';
+
 /** Limits by name; -1 means unlimited. */
 export type Limits = { readonly [name: string]: number };
 
@@ -16,11 +18,12 @@ export function hasRoom(limits: Limits, name: string, used: number): boolean {
 
 /** Reads limits from JSON and freezes them; undefined if they are not named integers. @internal */
 export function readLimits(value: unknown): Limits | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const entries = Object.entries(value);
-  if (!entries.every(([name, limit]) => LIMIT_NAME.test(name) && Number.isSafeInteger(limit)))
-    return undefined;
-  return Object.freeze(Object.fromEntries(entries));
+  const areLimits = entries.every(
+    (entry): entry is [string, number] => LIMIT_NAME.test(entry[0]) && Number.isSafeInteger(entry[1]),
+  );
+  return areLimits ? Object.freeze(Object.fromEntries(entries)) : undefined;
 }
 
 /** A letter, then up to 63 letters, digits, dots, dashes and underscores. @internal */

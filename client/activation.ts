@@ -6,7 +6,7 @@ import type { HubCalls } from './hub/hub-calls.ts';
 import { obtainLicense } from './hub/obtain-license.ts';
 import type { CallContext } from './hub/recheck.ts';
 import { withoutPendingRelease } from './hub/release-seats.ts';
-import { createRecord } from './hub/soft-check.ts';
+import { createRecord, findSeatedLicense } from './hub/soft-check.ts';
 import { hashOfKey, isKeyOf, isSameKey } from './license/license-key.ts';
 import type { Expected } from './license/verify-license.ts';
 import { type LicenseState, recordOf } from './state/license-state.ts';
@@ -96,6 +96,8 @@ export function createActivation(options: ActivationOptions): Activation {
           );
         }
         const isHeld = await holdsKey(recordCache.state, key);
+        // This key may be a new key of the stored license. Only the hub knows.
+        const seatedLicense = isHeld ? undefined : await findSeatedLicense(calls, recordCache.state, signal);
         // Clearing the record also clears the list of seats to release.
         if (isHeld) await releaseSeats(signal, true);
         await calls.deactivate(key, signal);
@@ -103,8 +105,7 @@ export function createActivation(options: ActivationOptions): Activation {
         if (isHeld) await recordCache.clear((found) => holdsKey(found, key));
         await recordCache.update((found) => withoutPendingRelease(recordOf(found), key));
         if (isHeld) backOff.succeeded();
-        // This key may be a new key of the stored license. Only the hub knows.
-        else await followUp(softCheck.run(signal, { isSeatReleased: true }));
+        else await followUp(softCheck.run(signal, seatedLicense));
         return publishSaved();
       }, signal),
   };

@@ -38,6 +38,8 @@ export function createHttp({ hubUrl, fetch, timeoutMs, clock }: HttpOptions): Ht
     const cancel = clock.timer(() => slow.abort(), timeoutMs);
     const ended = signal ? AbortSignal.any([signal, slow.signal]) : slow.signal;
     const exchange = async (): Promise<JsonObject> => {
+      // The application's fetch may ignore the signal.
+      ended.throwIfAborted();
       const response = await fetch(url.href, {
         ...(body && {
           method: 'POST',

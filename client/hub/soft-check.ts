@@ -78,10 +78,11 @@ export function createSoftCheck({ recordCache, calls, expected, trustedTime }: S
 
   return {
     /**
-     * Resolves when the record is up to date. Rejects with LicenseError, also for an unconfirmed refusal. With
-     * `isSeatReleased`, this machine has just released a seat, so it believes at once that it has none.
+     * Resolves when the record is up to date. Rejects with LicenseError, also for an unconfirmed refusal. The hub
+     * reported a seat of `seatedLicense` just before this machine released a seat. If it reports none now, the machine
+     * released this seat, and the refusal needs no confirmation.
      */
-    async run(signal?: Signal, { isSeatReleased = false } = {}): Promise<void> {
+    async run(signal?: Signal, seatedLicense?: string): Promise<void> {
       await fetchMissingKey(signal);
       const { state } = recordCache;
       const target = targetOf(state);
@@ -103,7 +104,7 @@ export function createSoftCheck({ recordCache, calls, expected, trustedTime }: S
         if (keyToRenew !== undefined) await renew(record, keyToRenew, signal);
       } catch (error) {
         const code = endCodeOf(error);
-        const isFinal = isSeatReleased && code === 'seat_not_active';
+        const isFinal = licenseId === seatedLicense && code === 'seat_not_active';
         if (code === undefined || (await refuse(target, code, isFinal))) throw error;
       }
     },
@@ -150,6 +151,22 @@ function targetOf(state: LicenseState): CheckTarget | undefined {
   return state.reason === 'untrusted_key' && typeof licenseId === 'string'
     ? { record, licenseId }
     : undefined;
+}
+
+/** The id of the stored license, if the hub reports that this machine has a seat of it. Never rejects. */
+export async function findSeatedLicense(
+  calls: HubCalls,
+  state: LicenseState,
+  signal?: Signal,
+): Promise<string | undefined> {
+  const licenseId = targetOf(state)?.licenseId;
+  return (
+    licenseId &&
+    calls.status(licenseId, signal).then(
+      () => licenseId,
+      () => undefined,
+    )
+  );
 }
 
 /** Whether a soft check would make a request. */

@@ -38,6 +38,9 @@ describe('a license client', () => {
   };
   const seatsOf = async ({ licenseId }: TestLicense): Promise<number> =>
     (await hub.admin.listSeats({ licenseId })).seats.length;
+  /** Deletes the seats of a license, as a hub on an old backup may not have them. */
+  const loseSeats = ({ licenseId }: TestLicense) =>
+    query(hub.databaseUrl, 'delete from seat where license_id = $1', [parseId('lic', licenseId)]);
 
   it('without a license is Free, with the built-in limits', async () => {
     const client = await (await machineFor(await issueLicense(hub.admin))).open();
@@ -288,6 +291,59 @@ describe('a license client', () => {
     expect((await machine.open()).current()).to.include(released);
   });
 
+  it('keeps its license when the seat of another one is released and the hub has lost its own', async () => {
+    const { issued, other } = await twoLicenses();
+    const machine = await machineFor(issued, { keepLicenseKey: false });
+    const client = await machine.open();
+    await client.activate(other.licenseKey);
+    await client.activate(issued.licenseKey);
+    await loseSeats(issued);
+    const verdict = await client.deactivate({ licenseKey: other.licenseKey });
+    expect(verdict.licensed).to.equal(true);
+    expect(verdict.problem?.code).to.equal('seat_not_active');
+    expect(await seatsOf(other)).to.equal(0);
+    expect((await machine.open()).current().licensed).to.equal(true);
+  });
+
+  it('keeps a license that another process stores while the seat of the old one is released', async () => {
+    const { issued, other } = await twoLicenses();
+    const machine = await machineFor(issued, { keepLicenseKey: false });
+    await (await machine.open()).activate(issued.licenseKey);
+    const { licenseKey } = await hub.admin.rekeyLicense({ licenseId: issued.licenseId });
+    const meanwhile: typeof fetch = async (input, init) => {
+      if (String(input).endsWith('/v1/deactivate')) {
+        await (await machine.open()).activate(other.licenseKey);
+        await loseSeats(other);
+      }
+      return fetch(input, init);
+    };
+    const verdict = await (await machine.open({ fetch: meanwhile })).deactivate({ licenseKey });
+    expect(verdict.license?.licenseId).to.equal(other.licenseId);
+    expect(verdict.licensed).to.equal(true);
+    expect(verdict.problem?.code).to.equal('seat_not_active');
+    expect(await seatsOf(issued)).to.equal(0);
+  });
+
+  it('releases no seat if it is aborted while it asks about its own', async () => {
+    const { issued, other } = await twoLicenses();
+    const machine = await machineFor(issued, { keepLicenseKey: false });
+    const client = await machine.open();
+    await client.activate(other.licenseKey);
+    await client.activate(issued.licenseKey);
+    const caller = new AbortController();
+    const sent: (string | undefined)[] = [];
+    const deaf: typeof fetch = (_, init) => {
+      sent.push(init?.method);
+      caller.abort();
+      return new Promise(() => {});
+    };
+    const again = await machine.open({ fetch: deaf });
+    const { signal } = caller;
+    const failure = await failureOf(again.deactivate({ licenseKey: other.licenseKey, signal }));
+    expect(failure.code).to.equal('aborted');
+    expect(sent, 'only the status').to.deep.equal([undefined]);
+  });
+
   it('releases the seat of another license if the hub cannot be asked about its own', async () => {
     const { issued, other } = await twoLicenses();
     const broken: typeof fetch = (input, init) =>
@@ -459,9 +515,7 @@ describe('a license client', () => {
       const { issued, other } = await twoLicenses();
       const client = await (await machineFor(issued)).open();
       await client.activate(issued.licenseKey);
-      await query(hub.databaseUrl, 'delete from seat where license_id = $1', [
-        parseId('lic', issued.licenseId),
-      ]);
+      await loseSeats(issued);
       expect(await client.activate(other.licenseKey)).to.include({ previousSeat: 'released' });
     });
   });

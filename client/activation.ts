@@ -77,9 +77,9 @@ export function createActivation(options: ActivationOptions): Activation {
           publisher.publish();
           throw error;
         }
-        const isKnown = await followUp(releaseSeats(signal));
+        const isLastKeyKnown = await followUp(releaseSeats(signal));
         if (replaced.seat === 'pending' && recordOf(recordCache.state)?.toRelease === undefined) {
-          replaced.seat = isKnown ? 'released' : 'left';
+          replaced.seat = isLastKeyKnown ? 'released' : 'left';
         }
         return { ...publishSaved(), previousSeat: replaced.seat };
       }, signal),
@@ -99,7 +99,7 @@ export function createActivation(options: ActivationOptions): Activation {
         // This key may be a new key of the stored license. Only the hub knows.
         const seatedLicense = isHeld ? undefined : await findSeatedLicense(calls, recordCache.state, signal);
         // Clearing the record also clears the list of seats to release.
-        if (isHeld) await releaseSeats(signal, true);
+        if (isHeld) await releaseSeats(signal, { isClearing: true });
         await calls.deactivate(key, signal);
         // Another process may have stored another license since, with this key to release.
         if (isHeld) await recordCache.clear((found) => holdsKey(found, key));

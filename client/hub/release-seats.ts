@@ -10,27 +10,27 @@ import type { HubCalls } from './hub-calls.ts';
 
 /**
  * Releases the seats in the record. Releases none if the record could not be saved, except with `isClearing`: the caller
- * removes the record next. Resolves to false if the hub does not know the last key: its license may have a new one, and
- * the seat. Rejects with LicenseError; the record keeps the seats that remain.
+ * removes the record next. Resolves to false if the hub does not know the last key. Its license may have a new key then,
+ * and still hold the seat. Rejects with LicenseError; the record keeps the seats that remain.
  */
-export type ReleaseSeats = (signal?: Signal, isClearing?: boolean) => Promise<boolean>;
+export type ReleaseSeats = (signal?: Signal, options?: { readonly isClearing?: boolean }) => Promise<boolean>;
 
 export function createReleaseSeats(calls: HubCalls, recordCache: RecordCache): ReleaseSeats {
-  return async (signal, isClearing) => {
+  return async (signal, { isClearing } = {}) => {
     // The store may still hold the old license: keep its seat until the new record is saved.
     if (recordCache.problem !== undefined && !isClearing) return true;
-    let isKnown = true;
+    let isLastKeyKnown = true;
     for (const licenseKey of recordOf(recordCache.state)?.toRelease ?? []) {
       try {
         await calls.deactivate(licenseKey, signal);
-        isKnown = true;
+        isLastKeyKnown = true;
       } catch (error) {
         if (!isPermanentRefusal(error)) throw error;
-        isKnown = error.code !== 'license_key_unknown';
+        isLastKeyKnown = error.code !== 'license_key_unknown';
       }
       await recordCache.update((state) => withoutPendingRelease(recordOf(state), licenseKey));
     }
-    return isKnown;
+    return isLastKeyKnown;
   };
 }
 

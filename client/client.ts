@@ -51,9 +51,9 @@ export type LicenseClient = {
    */
   activate(licenseKey: string, options?: CallOptions): Promise<Activated>;
   /**
-   * Releases the seat and removes the stored license. With the key of another license, releases only the seat of that
-   * one. A new key of the stored license ends it with `seat_not_active`. Rejects with LicenseError and keeps the
-   * license; `license_key_missing` if the key is neither stored nor given.
+   * Releases the seat and removes the stored license. With a key that is not stored, releases the seat of that key and
+   * soft-checks the stored license. That license ends with `seat_not_active` if the seat was its own. Rejects with
+   * LicenseError and keeps the license; `license_key_missing` if no key is stored or given.
    */
   deactivate(options?: CallOptions & { readonly licenseKey?: string | undefined }): Promise<Verdict>;
   /** Calls `listener` when the verdict changes. Returns a function that unsubscribes. */

@@ -114,7 +114,8 @@ function createTimeReader(trustedTime: TrustedTime): (state: LicenseState) => vo
     const { license, record } = state;
     // Both are in the past, so it is at least that late.
     const time = Math.max(parseRfc3339(license.issuedAt) ?? 0, parseRfc3339(record.seenAt) ?? 0);
-    // The hub has answered another process since, and so may have corrected a time ahead that this process still knows.
+    // Another process has had an answer of the hub since. That answer may have corrected a time that is too late, which
+    // this process still knows.
     const isCorrected = checkedAt !== undefined && checkedAt !== record.checkedAt;
     checkedAt = record.checkedAt;
     if (isCorrected && trustedTime.read().isSetBack) trustedTime.startAt(time);

@@ -44,8 +44,8 @@ export function createRecordCache(
     }
   };
   /**
-   * Whether memory has a record that could not be saved and that is to replace `found`. Another process may have saved
-   * `found` since. Then its license counts, unless it is still the old one and memory has a new one.
+   * Whether memory has a record that could not be saved and that is to replace `found`. If another process has saved
+   * another license since, keep that one. If it has saved the old license again, replace it with the new one.
    */
   const isToReplace = (found: Copy): boolean => {
     if (held === undefined || held === stored || held === found) return false;

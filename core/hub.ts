@@ -17,6 +17,8 @@ export type Hub = {
   /** Calls the services in this process, as the gateway does. */
   readonly transport: Transport;
   readonly rpcUrl: string;
+  /** The address of the database, also of an embedded one. */
+  readonly databaseUrl: Secret<string>;
   /** An admin token, also in the data directory. */
   readonly adminToken: Secret<string>;
   readonly dataDir: DataDir;
@@ -69,6 +71,7 @@ export async function startHub(config: HubConfig, parts: HubParts): Promise<Hub>
   return {
     transport,
     rpcUrl: urlOf(listener.server, tls ? 'https' : 'http'),
+    databaseUrl: new Secret(database.address.url),
     adminToken: new Secret(adminToken),
     dataDir,
     reload: async () => tls?.reload(),

@@ -1,4 +1,5 @@
 // Checks whether PostgreSQL allows as many connections as the hub is configured for.
+import type { Secret } from '../../core/secret.ts';
 import { dedicatedClient } from '../../core/storage/connection/client.ts';
 import { BESIDE_POOL } from '../../core/storage/embedded-postgres/connection-count.ts';
 import type { Settings } from './setting-table.ts';
@@ -13,16 +14,31 @@ export type ConnectionLimit = {
     | 'the connection limit of the database';
 };
 
+export type PoolSizes = {
+  readonly workers: number;
+  readonly databasePool: number;
+  /** Whether PostgreSQL is the embedded one. Default: false. */
+  readonly isEmbedded?: boolean;
+};
+
 export type Warnings = { warn(facts: object, message: string): void };
 
-/** No error: other hubs may need fewer. A pooler has its own connections to the server. */
-export async function warnOfPoolSize(settings: Settings, logger: Warnings): Promise<void> {
-  const { databaseUrl, databasePooler, role, workers, databasePool } = settings;
-  if (databasePooler !== 'none') return;
-  if (databaseUrl === undefined || role === 'gateway') return; // the embedded one starts with enough
+/**
+ * No error: other hubs may need fewer. A pooler has its own connections to the server. An embedded PostgreSQL
+ * that was already running keeps its limit.
+ * @param databaseUrl of the settings or of the embedded PostgreSQL; undefined without a database
+ */
+export async function warnOfPoolSize(
+  settings: Settings,
+  databaseUrl: Secret<string> | undefined,
+  logger: Warnings,
+): Promise<void> {
+  const { databasePooler, role, workers, databasePool } = settings;
+  if (databaseUrl === undefined || role === 'gateway' || databasePooler !== 'none') return;
   // If the server does not answer, opening the database reports it.
   const limit = await readConnectionLimit(databaseUrl.reveal()).catch(() => undefined);
-  const warning = limit && poolSizeWarning(settings, limit);
+  const isEmbedded = settings.databaseUrl === undefined;
+  const warning = limit && poolSizeWarning({ workers, databasePool, isEmbedded }, limit);
   if (warning !== undefined) logger.warn({ workers, databasePool, ...limit }, warning);
 }
 
@@ -55,11 +71,14 @@ export async function readConnectionLimit(databaseUrl: string): Promise<Connecti
 
 /** The warning for so many processes and pools; undefined if all of them fit. */
 export function poolSizeWarning(
-  { workers, databasePool }: { readonly workers: number; readonly databasePool: number },
+  { workers, databasePool, isEmbedded = false }: PoolSizes,
   { allowed, by }: ConnectionLimit,
 ): string | undefined {
   const needed = workers * (databasePool + BESIDE_POOL);
   if (needed <= allowed) return undefined;
   const who = workers === 1 ? 'this hub' : `${workers} workers`;
-  return `${who} can open ${needed} connections to PostgreSQL, which allows ${allowed} (${by}): under load some requests will fail. Lower HUB_DATABASE_POOL (${databasePool})${workers === 1 ? '' : ' or HUB_WORKERS'}, raise the limit, or put a pooler in front`;
+  const remedy = isEmbedded
+    ? 'PostgreSQL was already running with this limit: stop the hub and start it again'
+    : `Lower HUB_DATABASE_POOL (${databasePool})${workers === 1 ? '' : ' or HUB_WORKERS'}, raise the limit, or put a pooler in front`;
+  return `${who} can open ${needed} connections to PostgreSQL, which allows ${allowed} (${by}): under load some requests will fail. ${remedy}`;
 }

@@ -1,6 +1,7 @@
 // Runs a hub in several worker processes behind one pair of ports, until a signal. The parent process serves
 // nothing itself.
 import { availableParallelism } from 'node:os';
+import { Secret } from '../../core/secret.ts';
 import { openDataDir } from '../../core/storage/data-dir.ts';
 import { connectionCount } from '../../core/storage/embedded-postgres/connection-count.ts';
 import { freePort } from '../../core/storage/embedded-postgres/free-port.ts';
@@ -35,7 +36,8 @@ export async function serveByWorkers(
     await using undo = new AsyncDisposableStack();
     const dataDir = await openDataDir(path);
     const environment: Record<string, string> = {};
-    if (role !== 'gateway' && settings.databaseUrl === undefined) {
+    let { databaseUrl } = settings;
+    if (role !== 'gateway' && databaseUrl === undefined) {
       const postgres = await ownPostgres({
         dataDir,
         maxConnections: connectionCount(count, settings.databasePool),
@@ -44,10 +46,11 @@ export async function serveByWorkers(
       });
       undo.defer(() => postgres.stop());
       environment['DATABASE_URL'] = postgres.url;
+      databaseUrl = new Secret(postgres.url);
     }
     const flags = await chosenPorts(settings);
     warnOfLimits(settings, logger);
-    await warnOfPoolSize(settings, logger);
+    await warnOfPoolSize(settings, databaseUrl, logger);
 
     undo.defer(() => stopWorkers(STOP_MS, logger));
     undo.defer(() => dataDir.withdraw());

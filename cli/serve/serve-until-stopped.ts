@@ -84,7 +84,7 @@ export async function serveUntilStopped(
   process.on('uncaughtExceptionMonitor', crashed);
   try {
     logger.info({ ...(worker && { pid: process.pid }), ...addressesOf(hub) }, `${what} is ready`);
-    if (worker === undefined) await warnOfPoolSize(settings, logger);
+    if (worker === undefined) await warnOfPoolSize(settings, hub.core?.databaseUrl, logger);
     worker?.onReadiness((change) => {
       if (change === 'announced') hub.readiness.serve();
       else hub.readiness.drain();

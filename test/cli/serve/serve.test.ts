@@ -8,6 +8,7 @@ import { type Client, createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { canEnter, unprivilegedAccount } from '../../../core/storage/embedded-postgres/account.ts';
 import { runningServer } from '../../../core/storage/embedded-postgres/lock-file.ts';
+import { startEmbeddedPostgres } from '../../../core/storage/embedded-postgres/start.ts';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { processPlace } from '../../../lib/process-place.ts';
 import { discard, localToken, makeDataDir, postgresRuns } from '../../support/hub/data-dir.ts';
@@ -133,6 +134,25 @@ describe('hubctl serve with its own PostgreSQL', () => {
     );
     expect(rows).to.deep.equal([{ max_connections: '171' }]);
   });
+
+  for (const workers of ['1', '2']) {
+    const title = `warns of a running PostgreSQL with too few connections for its pool (workers: ${workers})`;
+    it(title, async () => {
+      await hub.stop();
+      await startEmbeddedPostgres({ dataDir }); // as a command does, and a hub that is killed
+      const settings = { HUB_DATA_DIR: dataDir, HUB_DATABASE_POOL: '150', HUB_WORKERS: workers };
+      const warnings = () => hub.lines.map((line) => JSON.parse(line)).filter(({ by }) => by !== undefined);
+      hub = await spawnHub(settings);
+      await until(() => warnings().length > 0, 'a warning');
+      expect(warnings()[0]).to.include({ level: 40, databasePool: 150, allowed: 100, by: 'max_connections' });
+      expect(warnings()[0].msg).to.contain('stop the hub and start it again');
+      await hub.stop();
+      hub = await spawnHub(settings);
+      await hub.stop();
+      await until(() => hub.lines.join().includes('hub has stopped'), 'the log is complete');
+      expect(warnings()).to.deep.equal([]);
+    });
+  }
 });
 
 describe('hubctl serve as an ordinary user', () => {

@@ -9,7 +9,12 @@ const TEMPORARY = 'hub.temporary';
 export async function postgresForCommand(dataDir: string) {
   const options = { dataDir, settings: [`${TEMPORARY}=on`] };
   const { server, client, isNewest } = await connectAsUser(options, 'hubctl');
-  const { rows } = await client.query(`select current_setting($1, true) = 'on' as temporary`, [TEMPORARY]);
+  const isTemporary = async (): Promise<boolean> => {
+    if (!server.reused) return true;
+    const { rows } = await client.query(`select current_setting($1, true) = 'on' as yes`, [TEMPORARY]);
+    return rows[0].yes;
+  };
+  const mayStop = async (): Promise<boolean> => (await isTemporary()) && (await isLastUser(client));
   // A second signal ends the process without `close`, and leaves no time to ask the server for other users.
   const beginStop = (): void => {
     if (!server.reused && isNewest()) server.beginStop();
@@ -20,7 +25,7 @@ export async function postgresForCommand(dataDir: string) {
     async close(): Promise<void> {
       try {
         // If the connection is lost, the server has ended, and a hub may have started it again.
-        if (rows[0].temporary && (await isLastUser(client).catch(() => false))) await server.stop();
+        if (await mayStop().catch(() => false)) await server.stop();
       } finally {
         await endClient(client);
         process.off('exit', beginStop);

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { openDataDir } from '../../../core/storage/data-dir.ts';
+import { postgresForCommand } from '../../../core/storage/embedded-postgres/for-command.ts';
 import { runningServer } from '../../../core/storage/embedded-postgres/lock-file.ts';
 import { startEmbeddedPostgres } from '../../../core/storage/embedded-postgres/start.ts';
 import { ownPostgres } from '../../../core/storage/embedded-postgres/supervise.ts';
@@ -122,5 +123,26 @@ describe('the embedded PostgreSQL that a command starts', () => {
     await finish(await useElsewhere());
     expect(await query(owner.url, 'select 1 as one')).to.deep.equal([{ one: 1 }]);
     await owner.stop();
+  });
+
+  it('is stopped also if its settings cannot be read', async () => {
+    const change = async (...statements: string[]): Promise<void> => {
+      const server = await startEmbeddedPostgres({ dataDir });
+      for (const statement of statements) await query(server.url, statement);
+      await server.stop();
+    };
+    await change(
+      'create schema failing',
+      `create function failing.current_setting(text, boolean) returns text language plpgsql
+       as $$ begin raise 'it cannot be read'; end $$`,
+      'alter role hub set search_path = failing, pg_catalog',
+    );
+    try {
+      const command = await postgresForCommand(dataDir);
+      await command.close();
+      expect(await postgresRuns(dataDir)).to.equal(false);
+    } finally {
+      await change('alter role hub reset search_path', 'drop schema failing cascade');
+    }
   });
 });

@@ -30,11 +30,13 @@ const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 5_000;
 
 type Past = {
-  /** When the worker died in the last minute. */
+  /** The times of its deaths in the last minute. */
   readonly deaths: readonly number[];
   /** Starts in a row that failed with an error while another worker served. */
   readonly failedStarts: number;
 };
+
+const NO_PAST: Past = { deaths: [], failedStarts: 0 };
 
 /**
  * Starts the first worker, which prepares the database, then the others; resolves when all of them serve.
@@ -119,9 +121,8 @@ export async function startWorkers(options: WorkerPoolOptions) {
     return start(number, { deaths, failedStarts });
   };
 
-  const never: Past = { deaths: [], failedStarts: 0 };
-  const addresses = await start(1, never, true);
-  await Promise.all(Array.from({ length: count - 1 }, (_, index) => start(index + 2, never, true)));
+  const addresses = await start(1, NO_PAST, true);
+  await Promise.all(Array.from({ length: count - 1 }, (_, index) => start(index + 2, NO_PAST, true)));
   return {
     addresses,
     tell(message: ToWorker): void {

@@ -58,7 +58,7 @@ export async function requestRefund(
   const { concurrency } = options;
   const { session } = lease;
   const call = async (): Promise<ProviderRefund | undefined> => {
-    lease.requireTime();
+    lease.requireTimeLeft();
     if (!(await markRequested(options, lease, refund))) return undefined;
     return refunds.request(access, {
       payment: paymentOf(session),

@@ -40,7 +40,7 @@ export type VerificationLease = {
    * Call it before the hub records a request whose answer must not be lost.
    * @throws ProviderUnavailable if the lease expires too soon for a request
    */
-  requireTime(): void;
+  requireTimeLeft(): void;
 };
 
 /**
@@ -145,7 +145,7 @@ export function createVerificationLeases({ pool, leaseMs }: LeaseOptions) {
             isEnded = true;
           },
           limitHttp: (http) => limitHttp(http, remainingMs),
-          requireTime: () => {
+          requireTimeLeft: () => {
             if (remainingMs() < MIN_REQUEST_MS) throw noTimeLeft();
           },
         });

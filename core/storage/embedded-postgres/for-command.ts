@@ -1,21 +1,22 @@
 // Runs the embedded PostgreSQL for one command: starts it if it is stopped, and stops it again, unless a hub
 // or another command uses it by then.
 import { endClient } from '../connection/client.ts';
-import { connectAsUser, isLastUser } from './server-locks.ts';
+import { beginUse, isLastUse } from './server-locks.ts';
 
 /** Marks a server that a command has started, so that the last command stops it. A hub stops its own. */
 const TEMPORARY = 'hub.temporary';
 
 export async function postgresForCommand(dataDir: string) {
   const options = { dataDir, settings: [`${TEMPORARY}=on`] };
-  const { server, client, isNewest } = await connectAsUser(options, 'hubctl');
+  const { server, client, isNewest } = await beginUse(options, 'hubctl');
   const isTemporary = async (): Promise<boolean> => {
     if (!server.reused) return true;
     const { rows } = await client.query(`select current_setting($1, true) = 'on' as yes`, [TEMPORARY]);
     return rows[0].yes;
   };
-  const mayStop = async (): Promise<boolean> => (await isTemporary()) && (await isLastUser(client));
-  // A second signal ends the process without `close`, and leaves no time to ask the server for other users.
+  const mayStop = async (): Promise<boolean> => (await isTemporary()) && (await isLastUse(client));
+  // A second signal ends the process without `close`, and leaves no time to ask whether others use the
+  // server.
   const beginStop = (): void => {
     if (!server.reused && isNewest()) server.beginStop();
   };

@@ -1,8 +1,8 @@
 // The locks of the embedded PostgreSQL: of the hub that runs on it, and of the commands that use it. They say
 // who may stop the server.
 //
-// They are advisory locks, because they must last as long as their connections. Only users who can read the
-// data directory can connect to this server. The constants are arbitrary.
+// They are advisory locks, because they must last as long as their connections. Only accounts that can read
+// the data directory can connect to this server. The constants are arbitrary.
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
@@ -18,14 +18,14 @@ const OWNER_LOCK = 4_715_100;
  * Shared by commands, and by a hub until it is the owner. A command that stops the server holds it alone, so
  * that nobody begins to use a server that is about to stop.
  */
-export const USER_LOCK = 4_715_101;
+export const USE_LOCK = 4_715_101;
 const ATTEMPTS = 3;
 
-export type ServerUser = {
+export type ServerUse = {
   readonly server: EmbeddedPostgres;
   /** The use of the server ends with this connection. */
   readonly client: pg.Client;
-  /** Whether nobody else has begun to use the server since. Works while the process exits. */
+  /** Whether no other use has begun since. Works while the process exits. */
   isNewest(): boolean;
 };
 
@@ -33,14 +33,14 @@ export type ServerUser = {
  * Starts the server or finds the running one, and connects. No command stops the server until the connection
  * ends or `becomeOwner` resolves.
  */
-export async function connectAsUser(options: EmbeddedPostgresOptions, name: string): Promise<ServerUser> {
+export async function beginUse(options: EmbeddedPostgresOptions, name: string): Promise<ServerUse> {
   for (let attempt = 1; ; attempt++) {
     const server = await startEmbeddedPostgres(options);
     const client = dedicatedClient(server.url, name);
     client.on('error', () => {}); // 'end' follows
     try {
       await client.connect();
-      await client.query('select pg_advisory_lock_shared($1)', [USER_LOCK]);
+      await client.query('select pg_advisory_lock_shared($1)', [USE_LOCK]);
       return { server, client, isNewest: await becomeNewest(server) };
     } catch (error) {
       await endClient(client);
@@ -53,7 +53,7 @@ export async function connectAsUser(options: EmbeddedPostgresOptions, name: stri
 }
 
 async function becomeNewest({ location }: EmbeddedPostgres): Promise<() => boolean> {
-  const file = join(location, 'data/newest-user');
+  const file = join(location, 'data/newest-use');
   const id = randomUUID();
   await rm(file, { force: true }); // it may belong to another account
   await writeFile(file, id);
@@ -61,15 +61,15 @@ async function becomeNewest({ location }: EmbeddedPostgres): Promise<() => boole
     try {
       return readFileSync(file, 'utf8') === id;
     } catch {
-      return false; // another user is writing it
+      return false; // another program is writing it
     }
   };
 }
 
-/** Resolves with whether this hub is the owner. The connection must be that of `connectAsUser`. */
+/** Resolves with whether this hub is the owner. The connection must be that of `beginUse`. */
 export async function becomeOwner(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query('select pg_try_advisory_lock($1) as mine', [OWNER_LOCK]);
-  await client.query('select pg_advisory_unlock_shared($1)', [USER_LOCK]);
+  await client.query('select pg_advisory_unlock_shared($1)', [USE_LOCK]);
   return rows[0].mine;
 }
 
@@ -77,9 +77,9 @@ export async function becomeOwner(client: pg.Client): Promise<boolean> {
  * Resolves with whether no hub and no other command uses the server. If so, others wait from then on until it
  * has stopped or this connection ends. Of several commands that end at the same time, one is the last.
  */
-export async function isLastUser(client: pg.Client): Promise<boolean> {
-  await client.query('select pg_advisory_unlock_shared($1)', [USER_LOCK]);
-  for (const lock of [USER_LOCK, OWNER_LOCK]) {
+export async function isLastUse(client: pg.Client): Promise<boolean> {
+  await client.query('select pg_advisory_unlock_shared($1)', [USE_LOCK]);
+  for (const lock of [USE_LOCK, OWNER_LOCK]) {
     const { rows } = await client.query('select pg_try_advisory_lock($1) as mine', [lock]);
     if (!rows[0].mine) return false;
   }

@@ -69,8 +69,9 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions) {
   };
 }
 
-/** Temporary failures: another program took the port; processes of a killed server still hold its lock. */
-const TEMPORARY = /Address already in use|lock file .* already exists|pre-existing shared memory block/;
+/** Another program took the port, or processes of a killed server still hold its lock. */
+const TEMPORARY_FAILURE =
+  /Address already in use|lock file .* already exists|pre-existing shared memory block/;
 const ATTEMPTS = 40;
 const POLL_MS = 250;
 
@@ -97,7 +98,7 @@ async function startServer(
     const { ok, output } = await control(cluster, 'start', args);
     if (ok) return { port, reused: false };
     const said = (await readFile(log).catch(() => Buffer.alloc(0))).subarray(logged).toString();
-    if (attempt === ATTEMPTS || !TEMPORARY.test(said)) {
+    if (attempt === ATTEMPTS || !TEMPORARY_FAILURE.test(said)) {
       const end = said.trimEnd().split('\n').slice(-15).join('\n');
       throw new Error(`PostgreSQL did not start in ${cluster.home}: ${output}\nThe end of ${log}:\n${end}`);
     }

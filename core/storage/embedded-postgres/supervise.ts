@@ -2,7 +2,7 @@
 // shuts it down when the process exits.
 import { setTimeout } from 'node:timers/promises';
 import type { DataDir } from '../data-dir.ts';
-import { becomeOwner, connectAsUser } from './server-locks.ts';
+import { becomeOwner, beginUse } from './server-locks.ts';
 import type { EmbeddedPostgresOptions } from './start.ts';
 
 export type OwnedPostgres = Awaited<ReturnType<typeof ownPostgres>>;
@@ -30,7 +30,7 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
   const startAndLock = async (more: Pick<EmbeddedPostgresOptions, 'pickPort'> = {}) => {
     // The lock ends with its connection, so a hub that was killed leaves none behind.
     const options = { dataDir: path, log, ...limits, ...more };
-    const { server, client: lock } = await connectAsUser(options, 'hub owner');
+    const { server, client: lock } = await beginUse(options, 'hub owner');
     if (!(await becomeOwner(lock))) {
       await lock.end();
       throw new Error(

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import pg from 'pg';
 import { type DataDir, openDataDir } from '../../../../core/storage/data-dir.ts';
-import { USER_LOCK } from '../../../../core/storage/embedded-postgres/server-locks.ts';
+import { USE_LOCK } from '../../../../core/storage/embedded-postgres/server-locks.ts';
 import { startEmbeddedPostgres } from '../../../../core/storage/embedded-postgres/start.ts';
 import { type OwnedPostgres, ownPostgres } from '../../../../core/storage/embedded-postgres/supervise.ts';
 import { discard, makeDataDir, postgresRuns } from '../../../support/hub/data-dir.ts';
@@ -55,7 +55,7 @@ describe('the PostgreSQL of a data directory', () => {
     const command = new pg.Client({ connectionString: server.url });
     command.on('error', () => {}); // the server stops
     await command.connect();
-    await command.query('select pg_advisory_lock($1)', [USER_LOCK]);
+    await command.query('select pg_advisory_lock($1)', [USE_LOCK]);
     const owning = own();
     const waits = `select from pg_locks where locktype = 'advisory' and not granted`;
     await until(async () => (await command.query(waits)).rowCount === 1, 'the hub waits');

@@ -30,7 +30,8 @@ export async function serveByWorkers(
   fatal.promise.catch(() => {}); // awaited below, if needed
   void log.readerGone?.then(() => fatal.reject(readerGone()));
   const stopped = firstSignal(stopSignals(settings));
-  let reload = (): void => {}; // workers that start read the certificates
+  // Nothing to do during the start: the hub also looks for new certificates every two seconds.
+  let reload = (): void => {};
   onReloadSignal(settings, () => reload());
   {
     await using undo = new AsyncDisposableStack();

@@ -63,7 +63,8 @@ export async function serveUntilStopped(
   const stopped: Promise<string> = worker
     ? Promise.race([worker.toldToStop, firstSignal(['SIGTERM'])])
     : firstSignal(stopSignals(settings));
-  let reload = (): void => {}; // the start reads the certificates
+  // Nothing to do during the start: the hub also looks for new certificates every two seconds.
+  let reload = (): void => {};
   onReloadSignal(settings, () => reload());
   const tracing = traced ? await openTracing(settings, logger) : undefined;
   const starting = runHub(settings, {

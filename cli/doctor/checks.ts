@@ -17,6 +17,7 @@ import { createReading } from '../../lib/presentation/metric-reading.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { Target } from '../connect/choose-hub.ts';
 import { transportTo } from '../connect/connection.ts';
+import { NOTHING_CHANGED } from '../interrupt/interruption.ts';
 import { coreTrust, gatewayRoleProblem } from '../serve/core-transport.ts';
 import { redisSource } from '../serve/redis-connection.ts';
 import type { Settings } from '../serve/setting-table.ts';
@@ -27,7 +28,6 @@ import { checkMailServer } from './mail-check.ts';
 import { checkClock, failed, ok, skipped, warning } from './results.ts';
 
 const REDIS_TIMEOUT_MS = 3_000;
-const NOTHING_CHANGED = 'Nothing was changed.';
 
 /**
  * Runs every check. Skips a check whose precondition failed. Never throws for a finding.

@@ -3,7 +3,7 @@ import { counted } from '../../lib/presentation/counted.ts';
 import type { CommandContext } from '../command-context.ts';
 import { describeError } from '../errors/describe-error.ts';
 import { bar } from '../output/progress.ts';
-import { untilInterrupted } from './interruption.ts';
+import { NOTHING_CHANGED, untilInterrupted } from './interruption.ts';
 
 const AT_ONCE = 4;
 
@@ -15,9 +15,9 @@ export async function findAll<T>(
 ): Promise<T[]> {
   const found: T[] = [];
   const line = progress.show(() => `Found ${counted(found.length, noun)}`);
-  interruption.hold(() => 'Nothing was changed.');
+  interruption.hold(() => NOTHING_CHANGED);
   try {
-    for await (const page of untilInterrupted(pages, interruption, () => 'Nothing was changed.'))
+    for await (const page of untilInterrupted(pages, interruption, () => NOTHING_CHANGED))
       found.push(...page);
   } finally {
     line.end();

@@ -2,6 +2,9 @@
 import { CliError } from '../errors/failure.ts';
 import { catchSignals, ENDING_SIGNALS, signalExitCode } from './first-signal.ts';
 
+/** For `hold` and `error` of a command that has changed nothing. */
+export const NOTHING_CHANGED = 'Nothing was changed.';
+
 /** After this time, the command prints why it has not ended yet. */
 const NOTE_AFTER_MS = 1_000;
 

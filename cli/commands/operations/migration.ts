@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import { addNoun, addVerb } from '../../command-help.ts';
+import { NOTHING_CHANGED } from '../../interrupt/interruption.ts';
 import { type Column, columnsOf } from '../../output/table.ts';
 import { addSettings, DATABASE_SETTINGS, readSettings } from '../../serve/settings.ts';
 import { packageVersion } from '../../version.ts';
@@ -87,7 +88,7 @@ export function registerMigration(
     // Listing must not create a database.
     const isThere = settings.databaseUrl !== undefined || existsSync(join(dataDir, 'postgres'));
     // Stop an embedded PostgreSQL that was started for this.
-    if (settings.databaseUrl === undefined) interruption.hold(() => 'Nothing was changed.');
+    if (settings.databaseUrl === undefined) interruption.hold(() => NOTHING_CHANGED);
     const line = progress.show(() => 'Reading the database');
     const known = knownMigrations();
     const { applied, pending } = isThere

@@ -1,7 +1,8 @@
 // The embedded PostgreSQL that a command starts: who stops it, and when.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { readdir, readFile, readlink, realpath } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { expect } from 'chai';
 import { openDataDir } from '../../../core/storage/data-dir.ts';
 import { postgresForCommand } from '../../../core/storage/embedded-postgres/for-command.ts';
@@ -77,6 +78,18 @@ describe('the embedded PostgreSQL that a command starts', () => {
     await hasStopped();
   });
 
+  /** Whether a pg_ctl of this cluster runs. Never without /proc. */
+  const isControlled = async (): Promise<boolean> => {
+    const home = await realpath(join(dataDir, 'postgres'));
+    const pids = await readdir('/proc').catch(() => []);
+    const found = pids.map(async (pid) => {
+      const [program = ''] = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0');
+      return basename(program) === 'pg_ctl' && (await readlink(`/proc/${pid}/cwd`)) === home;
+    });
+    const results = await Promise.allSettled(found); // a process may end meanwhile
+    return results.some((result) => result.status === 'fulfilled' && result.value);
+  };
+
   for (const how of ['work', 'signal'] as const) {
     it(`keeps running for a hub that has started meanwhile, if the command ends by its ${how}`, async () => {
       const command = await useElsewhere();
@@ -89,8 +102,11 @@ describe('the embedded PostgreSQL that a command starts', () => {
       try {
         expect(lines.join()).to.contain('was already running');
         await finish(command, how);
-        // A stop, which the command may only have begun, would end this connection.
-        expect(await query(owner.url, 'select 1 as one from pg_sleep(1)')).to.deep.equal([{ one: 1 }]);
+        // The server handles the signal of pg_ctl before it accepts the next connection.
+        await until(async () => !(await isControlled()), 'no pg_ctl runs that the command may have left');
+        expect(await query(owner.url, 'select 1 as one')).to.deep.equal([{ one: 1 }]);
+        const log = await readFile(join(dataDir, 'postgres/data/server.log'), 'utf8');
+        expect(log).not.to.contain('received fast shutdown request');
         expect(lines.join()).not.to.contain('restarting');
       } finally {
         await owner.stop();

@@ -8,7 +8,7 @@ import { readSecretFile } from '../../lib/files/secret-file.ts';
 /** The addresses of a running hub, for hubctl. */
 export type HubFile = {
   readonly pid: number;
-  /** Where `pid` names the process: see `processPlace`. */
+  /** The host and process namespace in which `pid` is valid: see `processPlace`. */
   readonly place?: string;
   readonly gateway?: string;
   readonly rpc?: string;

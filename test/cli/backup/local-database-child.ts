@@ -1,4 +1,4 @@
-// A process that opens the database of the data directory it is given, prints a line, and uses it when its standard
+// A process that opens the database of the data directory of its argument, prints a line, and uses it when its standard
 // input ends. SIGTERM ends it as a second signal ends a command.
 import { withLocalDatabase } from '../../../cli/backup/local-database.ts';
 import { readSettings } from '../../../cli/serve/settings.ts';

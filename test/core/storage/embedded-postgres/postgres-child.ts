@@ -1,4 +1,4 @@
-// A process that starts the embedded PostgreSQL in the directory it is given, prints it as JSON, and stops it when its
+// A process that starts the embedded PostgreSQL in the directory of its argument, prints it as JSON, and stops it when its
 // standard input ends; killed before that, it leaves the server behind.
 import { startEmbeddedPostgres } from '../../../../core/storage/embedded-postgres/start.ts';
 

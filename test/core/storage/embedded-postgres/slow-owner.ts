@@ -1,4 +1,4 @@
-// A hub that starts the PostgreSQL of the data directory it is given, prints a line, and connects to it only when its
+// A hub that starts the PostgreSQL of the data directory of its argument, prints a line, and connects to it only when its
 // standard input ends.
 import { readSync, writeSync } from 'node:fs';
 import { openDataDir } from '../../../../core/storage/data-dir.ts';

@@ -5,7 +5,7 @@ import { RateLimiterRes } from 'rate-limiter-flexible';
 import { type Problem, type ProblemCode, rateLimited } from '../problem.ts';
 import type { RouteResponse } from '../routes/route.ts';
 import { toProblem } from '../rpc-problem.ts';
-import type { Limiter, LimitStore, SharedKeys } from './limit-store.ts';
+import { createBlocks, type Limiter, type LimitStore, type SharedKeys } from './limit-store.ts';
 
 export type Guess = {
   /** The client's key, from `clientKey`. */
@@ -55,7 +55,7 @@ export function createGuessLimit({ wrongGuesses, store, refusals }: GuessLimitOp
     name: 'guesses',
     points: wrongGuesses * UNKNOWN_CLIENTS_FACTOR,
   });
-  const blocks = createBlocks();
+  const blocks = createGuessBlocks();
   const known = createKnownClients(store.shared);
 
   const count = async (limiter: Limiter, key: string): Promise<void> => {
@@ -123,27 +123,21 @@ export function licenseSubject(licenseId: string): string {
   return hash('sha256', `license:${licenseId}`, 'base64url');
 }
 
-const MAX_BLOCKED = 50_000;
-
-/** Keeps the exhausted keys that this process has seen, so that only wrong guesses cost a call to Redis. */
-function createBlocks() {
-  const blockedUntil = new Map<string, number>();
+/**
+ * Keeps the exhausted keys that this process has seen, so that only wrong guesses cost a call to Redis. While
+ * there are none, a request looks up no key.
+ */
+function createGuessBlocks() {
+  const blocks = createBlocks(WINDOW_SECONDS);
   let lastEndsAt = 0;
   return {
-    isAny: (): boolean => blockedUntil.size > 0 && performance.now() < lastEndsAt,
+    isAny: (): boolean => performance.now() < lastEndsAt,
     /** Returns the seconds until the last block of `keys` ends; 0 if none is blocked. */
-    secondsLeft(keys: readonly string[]): number {
-      const now = performance.now();
-      return Math.max(0, ...keys.map((key) => ((blockedUntil.get(key) ?? 0) - now) / 1_000));
-    },
-    /** Blocks the key until its window ends, if it has no points left. */
-    record(key: string, { remainingPoints, msBeforeNext }: RateLimiterRes): void {
-      if (remainingPoints > 0) return;
-      if (blockedUntil.size >= MAX_BLOCKED) blockedUntil.clear(); // the counters stay in the store
-      // The machine's clock, by which a limiter in memory counts, may have been set back.
-      const until = performance.now() + Math.min(msBeforeNext, 1_000 * WINDOW_SECONDS);
-      blockedUntil.set(key, until);
-      lastEndsAt = Math.max(lastEndsAt, until);
+    secondsLeft: (keys: readonly string[]): number =>
+      Math.max(...keys.map((key) => blocks.msLeft(key) / 1_000)),
+    record(key: string, state: RateLimiterRes): void {
+      blocks.record(key, state);
+      lastEndsAt = Math.max(lastEndsAt, performance.now() + blocks.msLeft(key));
     },
   };
 }

@@ -51,17 +51,20 @@ function isOurs({ consumedPoints, msBeforeNext }: RateLimiterRes, seconds: numbe
 const MAX_BLOCKED = 50_000;
 
 /**
- * Refuses keys without points until their windows end, so that they cost no call to Redis. The limiter can do the
- * same, but by the machine's clock, which may be set back.
+ * Remembers keys without points until their windows of `seconds` end, so that refusing them costs no call to
+ * Redis. A limiter can do the same, but by the machine's clock, which may be set back.
  */
-function createBlocks() {
+export function createBlocks(seconds: number) {
   const blockedUntil = new Map<string, number>();
   return {
-    msLeft: (key: string): number => (blockedUntil.get(key) ?? 0) - performance.now(),
+    /** 0 if the key is not blocked. */
+    msLeft: (key: string): number => Math.max(0, (blockedUntil.get(key) ?? 0) - performance.now()),
+    /** Blocks the key until its window ends, if it has no points left. */
     record(key: string, { remainingPoints, msBeforeNext }: RateLimiterRes): void {
       if (remainingPoints > 0) return;
-      if (blockedUntil.size >= MAX_BLOCKED) blockedUntil.clear(); // the counters stay in Redis
-      blockedUntil.set(key, performance.now() + msBeforeNext);
+      if (blockedUntil.size >= MAX_BLOCKED) blockedUntil.clear(); // the counters stay in the store
+      // The machine's clock, by which a limiter in memory counts, may have been set back.
+      blockedUntil.set(key, performance.now() + Math.min(msBeforeNext, 1_000 * seconds));
     },
   };
 }
@@ -108,7 +111,7 @@ export function createLimitStore(
         rejectIfRedisNotReady: true,
         customIncrTtlLuaScript: COUNT_SCRIPT,
       });
-      const blocks = createBlocks();
+      const blocks = createBlocks(seconds);
       const consumeShared = (key: string, taken?: number): Promise<RateLimiterRes> =>
         shared.consume(key, taken).then(
           (left) => {

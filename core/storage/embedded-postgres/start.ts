@@ -173,11 +173,23 @@ function urlOf({ password }: Cluster, port: number): string {
   return `postgres://hub:${password}@127.0.0.1:${port}/hub?sslmode=disable`;
 }
 
+const STOP_MS = 60_000;
+const STOP_POLL_MS = 50;
+
+/**
+ * Resolves when the server has ended. pg_ctl would wait until there is no lock file, but another program may
+ * start the next server at once.
+ */
 async function stopServer(cluster: Cluster): Promise<void> {
   const data = join(cluster.home, 'data');
-  if (!(await runningServer(data))) return;
-  const { ok, output } = await control(cluster, 'stop', ['-w', '-t', '60', '-m', 'fast']);
-  if (!ok && (await runningServer(data))) throw new Error(`PostgreSQL in ${data} did not stop: ${output}`);
+  const server = await runningServer(data);
+  if (server === undefined) return;
+  const { output } = await control(cluster, 'stop', ['-W', '-m', 'fast']);
+  for (let waitedMs = 0; waitedMs < STOP_MS; waitedMs += STOP_POLL_MS) {
+    if ((await runningServer(data))?.pid !== server.pid) return;
+    await setTimeout(STOP_POLL_MS);
+  }
+  throw new Error(`PostgreSQL in ${data} did not stop: ${output}`);
 }
 
 /**

@@ -139,8 +139,9 @@ function addExportVerb(audit: Command, commandContext: CommandContext): void {
   }).option('--after <seq>', 'only entries after the link with this number', parseSeq);
   addOutFile(exporting, 'the log').action(async ({ after = 0n, ...file }: ExportOptions) => {
     const call = new AbortController();
-    const replies = hub.audit.exportAuditLog({ afterSeq: after }, { ...NO_DEADLINE, signal: call.signal });
     async function* pages() {
+      const options = { ...NO_DEADLINE, signal: call.signal };
+      const replies = hub.audit.exportAuditLog({ afterSeq: after }, options);
       for await (const { entries } of replies) yield entries.map(linkedEntryView);
     }
     try {

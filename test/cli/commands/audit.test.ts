@@ -93,6 +93,11 @@ describe('hubctl audit', () => {
     const file = join(hub.dataDir, 'empty.jsonl');
     expect(await json('export', ...after, '--out', file)).to.deep.equal({ file, exported: 0 });
     expect(await readFile(file, 'utf8')).to.equal('');
+    const refused = await run('export', ...after, '--out', file);
+    expect(refused).to.include({ code: 2, stdout: '' });
+    expect(lines(refused.stderr)).to.deep.equal([
+      `hubctl: ${file} exists. Give another file with --out, or overwrite it with --force.`,
+    ]);
     await writeFile(file, 'an older export\n');
     expect(await json('export', ...after, '--out', file, '--force')).to.deep.equal({ file, exported: 0 });
     expect(await readFile(file, 'utf8')).to.equal('');

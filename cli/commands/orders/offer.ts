@@ -83,7 +83,9 @@ function addListVerb(offer: Command, { hub, out }: CommandContext): void {
       const wanted = { app, includeArchived: all === true };
       const pages = readPages(hub.offers.listOffers, wanted, 'offers', offerView);
       await out.list(pages(max), OFFER_COLUMNS, {
-        none: 'No offers. Create one with `hubctl offer create`.',
+        none: all
+          ? 'No offers. Create one with `hubctl offer create`.'
+          : 'No offer is for sale. See archived ones with --all, or create one with `hubctl offer create`.',
       });
     });
 }

@@ -10,6 +10,7 @@ import { runningServer } from '../../../core/storage/embedded-postgres/lock-file
 import { startEmbeddedPostgres } from '../../../core/storage/embedded-postgres/start.ts';
 import { ownPostgres } from '../../../core/storage/embedded-postgres/supervise.ts';
 import { discard, makeDataDir, postgresRuns } from '../../support/hub/data-dir.ts';
+import { HUBCTL } from '../../support/hub/hub-process.ts';
 import { query } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 import { hubctlHere } from '../run-here.ts';
@@ -89,6 +90,18 @@ describe('the embedded PostgreSQL that a command starts', () => {
     const results = await Promise.allSettled(found); // a process may end meanwhile
     return results.some((result) => result.status === 'fulfilled' && result.value);
   };
+
+  it('is stopped by a signal to the process group while it starts', async () => {
+    const env = { PATH: process.env['PATH'], HUB_DATA_DIR: dataDir };
+    const child = spawn(HUBCTL, ['migration', 'list'], { detached: true, stdio: 'ignore', env });
+    children.push(child);
+    const exited = once(child, 'exit');
+    await until(async () => child.exitCode !== null || (await isControlled()), 'PostgreSQL starts');
+    expect(child.exitCode, 'the command still runs').to.equal(null);
+    process.kill(-(child.pid ?? 0), 'SIGTERM');
+    expect(await exited).to.deep.equal([143, null]);
+    await hasStopped();
+  });
 
   for (const how of ['work', 'signal'] as const) {
     it(`keeps running for a hub that has started meanwhile, if the command ends by its ${how}`, async () => {

@@ -51,7 +51,7 @@ export const COMMAND_LIST = {
   token: { group: 'Administration:', summary: 'service tokens', usage: '' },
   retention: {
     group: 'Administration:',
-    summary: 'retention of callbacks, usage log and audit log',
+    summary: 'retention of callbacks, usage log, events and audit log',
     usage: '',
   },
   masterkey: { group: 'Administration:', summary: 'the keys that encrypt secrets', usage: '' },

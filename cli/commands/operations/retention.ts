@@ -28,15 +28,15 @@ export function registerRetention(program: Command, { hub, out, requireYes }: Co
   const retention = addNoun(
     program,
     'retention',
-    'Retention of the monthly data: callbacks, usage log and audit log.',
+    'Retention of the monthly data: callbacks, usage log, events and audit log.',
   );
 
   addVerb(retention, 'prune', {
-    summary: 'delete old months of callbacks, usage log and audit log',
+    summary: 'delete old months of callbacks, usage log, events and audit log',
     description:
       'Deletes all monthly data before a month. This is immediate and permanent. Asks for confirmation; without a terminal it requires --yes.',
     notes: [
-      'Deletes callbacks with their verifications, the usage log with its fees, and the audit log. Keeps licenses, seats, charge sessions and proofs of payment. Export the data you must keep first (`usage export`, `audit export`): deleted entries can no longer be verified, the rest can. Keeps months whose audit log fails verification.',
+      'Deletes callbacks with their verifications, the usage log with its fees, events with their deliveries, and the audit log. Keeps licenses, seats, charge sessions and proofs of payment. Export the data you must keep first (`usage export`, `audit export`): deleted entries can no longer be verified, the rest can. Keeps months whose audit log fails verification.',
     ],
     examples: [
       'hubctl retention prune --before 2026-01 --dry-run',

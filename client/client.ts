@@ -112,7 +112,7 @@ function createTimeReader(trustedTime: TrustedTime): (state: LicenseState) => vo
   return (state) => {
     if (state.kind !== 'license') return;
     const { license, record } = state;
-    // Both are in the past, so it is at least that late.
+    // Both times are in the past, so the present is at least as late.
     const time = Math.max(parseRfc3339(license.issuedAt) ?? 0, parseRfc3339(record.seenAt) ?? 0);
     // Another process has had an answer of the hub since. That answer may have corrected a time that is too late, which
     // this process still knows.

@@ -22,7 +22,10 @@ export async function withLocalDatabase<T>(
   return await work(db);
 }
 
-/** The address of that database. Starts a stopped embedded PostgreSQL; `undo` stops it again, if nobody else uses it. */
+/**
+ * Returns the address of that database, and starts a stopped embedded PostgreSQL. `undo` stops it, unless a hub or
+ * another command uses it.
+ */
 export async function findLocalDatabase(
   { databaseUrl, databaseSchema: schema, databasePooler: pooler, databaseDirectUrl }: Settings,
   dataDir: string,

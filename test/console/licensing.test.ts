@@ -63,7 +63,7 @@ describe('licenses and customers in the console', () => {
     (await customers.createCustomer({ name, ...about })).customer?.customerId ?? '';
 
   const pick = (name: RegExp): Locator => dialog().getByRole('radio', { name });
-  /** Searches for another customer, of whom there is one, and waits for the answer. */
+  /** Searches for another customer, whom only one row matches, and waits for the answer. */
   const searchElsewhere = async (text: string): Promise<void> => {
     await field('Find a customer').fill('nobody at all');
     await dialog().getByText('No customer matches.').waitFor();

@@ -15,8 +15,8 @@ import { type EmbeddedPostgres, type EmbeddedPostgresOptions, startEmbeddedPostg
 /** Held by the hub. */
 const OWNER_LOCK = 4_715_100;
 /**
- * Shared by commands, and by a hub until it is the owner. A command that stops the server holds it alone, so
- * that nobody begins to use a server that is about to stop.
+ * Commands share it, and a hub shares it until it is the owner. A command holds it alone while it stops the
+ * server, so that no program begins to use that server.
  */
 export const USE_LOCK = 4_715_101;
 const ATTEMPTS = 3;

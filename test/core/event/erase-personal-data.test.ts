@@ -16,7 +16,7 @@ import {
   startPayments,
 } from '../../support/hub/payment.ts';
 import { startWebhookReceiver, type WebhookReceiver } from '../../support/network/webhook-receiver.ts';
-import { query, withClient } from '../../support/postgres/databases.ts';
+import { query, waitsForLock, withClient } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 import {
   addEndpoint,
@@ -203,7 +203,7 @@ describe('the events of an erased customer', () => {
       });
       erasing.catch(() => {}); // handled below
       await until(
-        () => waitsFor(databaseUrl, `lower(customer->>'email')`),
+        () => waitsForLock(databaseUrl, `lower(customer->>'email')`),
         'the erasure waits for the session',
       );
       // Their objects still contain the values.
@@ -238,14 +238,14 @@ describe('the events of an erased customer', () => {
       // The sequencer has read and stored the customer, and cannot commit.
       await blocker.query('begin; lock table event_delivery in share mode');
       const { customerId } = await createCustomer();
-      await until(() => waitsFor(databaseUrl, 'insert into event_delivery'), 'the sequencer waits');
+      await until(() => waitsForLock(databaseUrl, 'insert into event_delivery'), 'the sequencer waits');
       let isErased = false;
       // The hub that numbers waits for itself, and the other one for the lock.
       const erasing = Promise.all([payments.hub, beside].map((hub) => erase(customerId, hub))).then(() => {
         isErased = true;
       });
       await until(
-        async () => isErased || (await waitsFor(databaseUrl, 'hub_lock')),
+        async () => isErased || (await waitsForLock(databaseUrl, 'hub_lock')),
         'the customer is erased, or waits for the sequencer',
       );
       await blocker.query('rollback');
@@ -258,14 +258,3 @@ describe('the events of an erased customer', () => {
     }
   });
 });
-
-/** Whether a statement with this text waits for a lock. */
-async function waitsFor(databaseUrl: string, text: string): Promise<boolean> {
-  const rows = await query(
-    databaseUrl,
-    `select from pg_stat_activity
-     where datname = current_database() and wait_event_type = 'Lock' and position($1 in query) > 0`,
-    [text],
-  );
-  return rows.length > 0;
-}

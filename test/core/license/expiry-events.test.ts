@@ -4,7 +4,7 @@ import { parseId } from '../../../core/ids.ts';
 import { createExpiryEvents, recordPassedEnd } from '../../../core/license/expiry-events.ts';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
 import { createApp, issueLicense } from '../../support/hub/license.ts';
-import { query } from '../../support/postgres/databases.ts';
+import { query, waitsForLock, withClient } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 import { eventClient, eventsOf } from '../event/event-scene.ts';
 
@@ -111,9 +111,7 @@ describe('events of expiries', () => {
 
   it('are recorded in rows of a bounded size', async () => {
     // Until the end of the transaction, no hub numbers the events and so removes the rows.
-    const client = new pg.Client({ connectionString: hub.databaseUrl });
-    await client.connect();
-    try {
+    await withClient(hub.databaseUrl, async (client) => {
       const expiresAt = at(now + 20 * DAY_MS);
       for (let issued = 0; issued < 2; issued++)
         await hub.admin.issueLicenses({ app, seatLimit: 1, expiresAt, count: 1_000 });
@@ -126,9 +124,7 @@ describe('events of expiries', () => {
       );
       expect(rows[0]?.licenses).to.be.at.least(2_000);
       expect(rows[0]?.most).to.be.at.most(500);
-    } finally {
-      await client.end();
-    }
+    });
   });
 });
 
@@ -184,9 +180,7 @@ describe('the event of an expired license', () => {
   it('is recorded if the task passes the new end before the change is committed', async () => {
     const licenseId = await issue(10);
     await pass();
-    const client = new pg.Client({ connectionString: hub.databaseUrl });
-    await client.connect();
-    try {
+    await withClient(hub.databaseUrl, async (client) => {
       const endsAt = new Date(now + DAY_MS);
       afterDays(5);
       await client.query('begin');
@@ -201,23 +195,17 @@ describe('the event of an expired license', () => {
         new Date(now),
       );
       const passing = pass();
-      const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
-                       and query like '%license_expiry_mark%'`;
-      await until(async () => (await query(hub.databaseUrl, waiting)).length > 0, 'the task waits');
+      await until(() => waitsForLock(hub.databaseUrl, 'license_expiry_mark'), 'the task waits');
       await client.query('commit');
       await passing;
-    } finally {
-      await client.end();
-    }
+    });
     expect(await typesOf(licenseId)).to.deep.equal(['license.expired']);
   });
 
   it('is recorded if the task commits the new end while the change waits', async () => {
     const licenseId = await issue(10);
     await pass();
-    const client = new pg.Client({ connectionString: hub.databaseUrl });
-    await client.connect();
-    try {
+    await withClient(hub.databaseUrl, async (client) => {
       afterDays(5);
       await client.query('begin');
       await client.query(
@@ -225,14 +213,10 @@ describe('the event of an expired license', () => {
         [new Date(now)],
       );
       const changing = endGrace(licenseId);
-      const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
-                       and query like '%isPassed%'`;
-      await until(async () => (await query(hub.databaseUrl, waiting)).length > 0, 'the change waits');
+      await until(() => waitsForLock(hub.databaseUrl, 'isPassed'), 'the change waits');
       await client.query('commit');
       await changing;
-    } finally {
-      await client.end();
-    }
+    });
     expect(await typesOf(licenseId)).to.deep.equal(['license.updated', 'license.expired']);
   });
 

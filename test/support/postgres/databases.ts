@@ -126,6 +126,17 @@ export function query<R extends pg.QueryResultRow>(
   return withClient(url, async (client) => (await client.query<R>(text, values)).rows);
 }
 
+/** Whether a statement of this database that contains `text` waits for a lock. */
+export async function waitsForLock(url: string, text: string): Promise<boolean> {
+  const rows = await query(
+    url,
+    `select from pg_stat_activity
+     where datname = current_database() and wait_event_type = 'Lock' and position($1 in query) > 0`,
+    [text],
+  );
+  return rows.length > 0;
+}
+
 /** Starts the server for this process and its children. Returns a function that stops it. */
 export async function startPostgres(start = startForTests): Promise<() => Promise<void>> {
   const server = await start();

@@ -16,7 +16,7 @@ import {
   untilStatus,
 } from '../../../support/hub/payment.ts';
 import { startTcpProxy, type TcpProxy } from '../../../support/network/tcp-proxy.ts';
-import { createMigratedDatabase, query } from '../../../support/postgres/databases.ts';
+import { createMigratedDatabase, query, waitsForLock } from '../../../support/postgres/databases.ts';
 import { until } from '../../../support/until.ts';
 import { refusal } from '../refusal.ts';
 
@@ -68,11 +68,7 @@ describe('the callback journal', () => {
       answer = callBack(payments.hub.gatewayUrl, 'gateway_two', fields).finally(() => {
         answered = true;
       });
-      const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%with entry as%'`;
-      await until(
-        async () => (await query(databaseUrl, waiting)).length > 0,
-        'the journal waits for the lock',
-      );
+      await until(() => waitsForLock(databaseUrl, 'with entry as'), 'the journal waits for the lock');
       await until(() => performance.now() - begun > 2 * BUDGET_MS, 'the time for the response has passed');
       expect(answered, 'answered while nothing could be committed').to.equal(false);
     } finally {

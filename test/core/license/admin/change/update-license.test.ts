@@ -1,10 +1,9 @@
 import { expect } from 'chai';
-import pg from 'pg';
 import { startHub, type TestHub } from '../../../../support/hub/hub.ts';
 import { issueLicense } from '../../../../support/hub/license.ts';
 import { refusalCode } from '../../../../support/hub/refusal.ts';
 import { activate, checkStatus } from '../../../../support/network/rest.ts';
-import { query } from '../../../../support/postgres/databases.ts';
+import { query, waitsForLock, withClient } from '../../../../support/postgres/databases.ts';
 import { until } from '../../../../support/until.ts';
 
 const NOW = new Date('2026-05-01T12:00:00.000Z');
@@ -138,9 +137,7 @@ describe('UpdateLicense', () => {
   it('keeps a limit profile that is set while another change waits', async () => {
     const { licenseId, app } = await issueLicense(hub.admin);
     const { limitProfile } = await hub.admin.setLimitProfile({ app, name: 'pro', limits: { users: 9n } });
-    const client = new pg.Client({ connectionString: hub.databaseUrl });
-    await client.connect();
-    try {
+    await withClient(hub.databaseUrl, async (client) => {
       await client.query('begin');
       await client.query(
         `update license set limit_profile_id = (select id from limit_profile where name = 'pro' and app_id = app.id)
@@ -148,17 +145,13 @@ describe('UpdateLicense', () => {
         [app],
       );
       const changed = hub.admin.updateLicense({ licenseId, addFeatures: ['sync'] });
-      const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
-                       and query like '%limitProfileName%'`;
-      await until(async () => (await query(hub.databaseUrl, waiting)).length > 0, 'the change waits');
+      await until(() => waitsForLock(hub.databaseUrl, 'limitProfileName'), 'the change waits');
       await client.query('commit');
       expect((await changed).license).to.deep.include({
         limitProfile: limitProfile?.name,
         features: ['sync'],
       });
-    } finally {
-      await client.end();
-    }
+    });
   });
 
   it('records what changed, before and after', async () => {

@@ -83,7 +83,7 @@ async function withRedaction<T>(
   work: (access: ProviderAccess, redact: (text: string) => string) => Promise<T>,
   personal: readonly string[] = [],
 ): Promise<T> {
-  const persons = [...personal, ...(access.personal ?? []).filter(isLong)];
+  const persons = [...personal, ...(access.personal ?? [])].filter(isLong);
   const secrets = new Set([...Object.values(access.credentials.reveal()), ...persons].flatMap(spellings));
   const learn = (token: string): string => {
     for (const spelling of spellings(token)) secrets.add(spelling);
@@ -138,12 +138,12 @@ const isLong = (text: string): boolean => Buffer.byteLength(text) >= SHORTEST;
  * and could not be erased there.
  */
 export function personalValues({ name, email, phone, address }: CheckoutRequest['customer']): string[] {
-  return [name, email, phone, address].filter((value) => value !== undefined).filter(isLong);
+  return [name, email, phone, address].filter((value) => value !== undefined);
 }
 
 /** Providers take at most 255 characters. Half of a surrogate pair has no spelling in a URL. */
 function reasonSpellings(reason: string): string[] {
-  return [reason, reason.slice(0, 255).toWellFormed()].filter(isLong);
+  return [reason, reason.slice(0, 255).toWellFormed()];
 }
 
 /** The secret as plain text, and as encoded in a URL, a form and JSON. */

@@ -20,7 +20,10 @@ export const EventOutboxSchema = defineEntity({
   },
 });
 
-/** One row, `events`, with the number of the last event. Without an event, no row. */
+/**
+ * The row `events` has the number of the last event, and `pruned` that of the last event that was pruned.
+ * Without such an event, there is no row.
+ */
 const EventCounterSchema = defineEntity({
   name: 'EventCounter',
   tableName: 'event_counter',

@@ -18,6 +18,7 @@ import { eraseEvents } from './erase-personal-data.ts';
 import { createEventService } from './event-service.ts';
 import { endpointToProto } from './messages.ts';
 import { createEventMetrics } from './metrics.ts';
+import { recordLastPruned } from './prune-guard.ts';
 import { type ObjectReaders, showObject } from './read-objects.ts';
 import { createEvents } from './stream/events.ts';
 import type { Numbered } from './stream/number-events.ts';
@@ -111,6 +112,7 @@ export function createEventModule(options: EventModuleOptions) {
   return {
     services: [serve(EventService, service)],
     erasePersonalData: eraseEvents,
+    pruneGuard: { save: recordLastPruned },
     /** Runs transactions that take the lock `event_counter`. */
     counterQueue,
     figures: eventTableMetrics,

@@ -94,7 +94,8 @@ export async function wireModules(options: WireModulesOptions) {
     ...orders.findOwner,
     ...mails.findOwner,
   };
-  const prune = createPrune({ pool: db.pool, clock, guards: [payments.pruneGuard, audit.pruneGuard] });
+  const guards = [payments.pruneGuard, events.pruneGuard, audit.pruneGuard];
+  const prune = createPrune({ pool: db.pool, clock, guards });
   return {
     services: [
       ...licenses.services,

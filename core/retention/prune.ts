@@ -25,7 +25,7 @@ export type PruneGuard = {
    */
   prepare?(floor: string, acceptBroken: boolean): Promise<Facts | undefined>;
   /** @throws HubError `months_in_use` */
-  check(client: PoolClient, floor: string): Promise<void>;
+  check?(client: PoolClient, floor: string): Promise<void>;
   /** Saves data that is still needed, in the transaction that prunes. */
   save?(client: PoolClient, floor: string): Promise<void>;
 };
@@ -72,7 +72,7 @@ export function createPrune({ pool, clock, guards }: PruneOptions) {
       return await inRetriedTransaction(
         pool,
         async (client) => {
-          for (const guard of guards) await guard.check(client, floor);
+          for (const guard of guards) await guard.check?.(client, floor);
           const partitions = (await listPartitions(client)).filter(({ month }) => month < before);
           if (dryRun) return count(client, partitions, before);
           if (partitions.length === 0) return [];

@@ -110,12 +110,14 @@ export function createEvents(pool: Pool, readers: ObjectReaders) {
       return rows.map(toEvent);
     },
 
-    /** Reads the numbers of the first event that is not pruned and of the last event; 0 without events. */
+    /** Reads the numbers of the first event after the pruned ones and of the last event; 0 without events. */
     async span(): Promise<{ readonly first: number; readonly last: number }> {
       const { rows } = await pool.query<{ first: string | null; last: string | null }>({
         name: 'read_event_span',
-        // event_number_idx
-        text: `select (select number from event order by number limit 1) as first,
+        // event_number_idx, event_counter_pkey. An event may stay although a later one is pruned: see
+        // prune-guard.ts.
+        text: `select greatest((select number from event order by number limit 1),
+                               (select last_number + 1 from event_counter where name = 'pruned')) as first,
                       (select last_number from event_counter where name = 'events') as last`,
       });
       const last = Number(rows[0]?.last ?? 0);

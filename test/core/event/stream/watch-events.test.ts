@@ -108,6 +108,30 @@ describe('a stream of events', () => {
     expect((await take({ cursor: '0' }, 1))[0]?.cursor).to.equal('4');
   });
 
+  it('begins after the last pruned event, also if one before it stays', async () => {
+    // Hubs whose clocks differ number events around the end of a month.
+    const [first, pruned, last] = [newUuid(), '0194ed27-dc00-7000-8000-000000000000', newUuid()];
+    const [row] = await query<{ before: string }>(
+      shared.databaseUrl,
+      `with counted as (
+         update event_counter set last_number = last_number + 3 where name = 'events'
+         returning last_number - 3 as before
+       ), added as (
+         insert into event (id, number, type, object_id, at)
+         select id, before + n, 'customer.created', id, now()
+         from counted, unnest($1::uuid[]) with ordinality as t (id, n)
+       )
+       select before from counted`,
+      [[first, pruned, last]],
+    );
+    const before = Number(row?.before);
+    const retention = createClient(RetentionService, hub.transport);
+    await retention.pruneMonths({ before: '2025-03' });
+    expect((await take({ cursor: '0' }, 1))[0]?.cursor).to.equal(String(before + 3));
+    expect((await take({ cursor: String(before + 2) }, 1))[0]?.cursor).to.equal(String(before + 3));
+    expect(await refusalOf({ cursor: String(before + 1) })).to.equal('cursor_pruned');
+  });
+
   describe('whose reader is slow', () => {
     const COUNT = 1_000;
     let pool: pg.Pool;

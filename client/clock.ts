@@ -1,6 +1,5 @@
 // The clock of the client, which tests replace.
 
-/** All times and durations are in milliseconds. */
 export type Clock = {
   /** Wall-clock time: milliseconds since 1970-01-01T00:00:00Z, like `Date.now()`. */
   now(): number;

@@ -1,5 +1,5 @@
 // LicenseError, the only error of the client, and its stable codes.
-import { END_CODES } from './verdict/reasons.ts';
+import { END_CODES, type EndCode, INVALID_REASONS } from './verdict/reasons.ts';
 
 /** Transient: the same call may succeed later. */
 export const RETRYABLE_CODES = [
@@ -15,9 +15,8 @@ export const RETRYABLE_CODES = [
   'key_missing',
 ] as const;
 
-/** Permanent: a retry fails until the cause is fixed. */
-export const PERMANENT_CODES = [
-  ...END_CODES,
+/** Permanent codes that are not reasons of verdicts. */
+const OTHER_CODES = [
   'invalid_json',
   'invalid_request',
   'callback_malformed',
@@ -36,17 +35,15 @@ export const PERMANENT_CODES = [
   'headers_too_large',
   'aborted',
   'license_key_missing',
-  'license_malformed',
-  'wrong_algorithm',
-  'untrusted_key',
-  'bad_signature',
-  'wrong_app',
-  'wrong_machine',
-  'record_unreadable',
 ] as const;
 
+/** Permanent: a retry fails until the cause is fixed. @internal */
+export const PERMANENT_CODES = [...END_CODES, ...INVALID_REASONS, ...OTHER_CODES] as const;
+
 /** Codes of the hub's problem documents and of the client itself. */
-export type LicenseErrorCode = (typeof RETRYABLE_CODES)[number] | (typeof PERMANENT_CODES)[number];
+export type LicenseErrorCode =
+  | (typeof RETRYABLE_CODES | typeof INVALID_REASONS | typeof OTHER_CODES)[number]
+  | EndCode;
 
 export type LicenseErrorDetails = {
   /** HTTP status, if the hub answered. */

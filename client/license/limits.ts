@@ -21,10 +21,14 @@ export function readLimits(value: unknown): Limits | undefined {
   if (!isJsonObject(value)) return undefined;
   const entries = Object.entries(value);
   const areLimits = entries.every(
-    (entry): entry is [string, number] => LIMIT_NAME.test(entry[0]) && Number.isSafeInteger(entry[1]),
+    (entry): entry is [string, number] => NAME.test(entry[0]) && Number.isSafeInteger(entry[1]),
   );
   return areLimits ? Object.freeze(Object.fromEntries(entries)) : undefined;
 }
 
-/** A letter, then up to 63 letters, digits, dots, dashes and underscores. @internal */
-export const LIMIT_NAME = /^[A-Za-z][A-Za-z0-9._-]{0,63}$/;
+/**
+ * The name of a limit, or of any other member of a license: a letter, then up to 63 letters, digits, dots,
+ * dashes and underscores. No JavaScript engine reorders such names ("9") or treats them specially
+ * ("__proto__"). @internal
+ */
+export const NAME = /^[A-Za-z][A-Za-z0-9._-]{0,63}$/;

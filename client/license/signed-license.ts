@@ -12,7 +12,6 @@ export type SignedLicense = {
   readonly machineFingerprint: string;
   /** Name of the licensee. */
   readonly customer?: string;
-  /** Limits by name; -1 means unlimited. */
   readonly limits?: Limits;
   /** Names of the features that the license unlocks. */
   readonly features?: readonly string[];

@@ -11,31 +11,28 @@ export const END_CODES = [
 
 export type EndCode = (typeof END_CODES)[number];
 
-/** Why a stored record contains no valid license. */
-export const UNUSABLE_REASONS = [
-  'store_failed',
+/** Permanent reasons why a stored record contains no valid license. */
+export const INVALID_REASONS = [
   'record_unreadable',
   'license_malformed',
   'wrong_algorithm',
   'untrusted_key',
-  'key_missing',
   'bad_signature',
   'wrong_app',
   'wrong_machine',
 ] as const;
 
-export type UnusableReason = (typeof UNUSABLE_REASONS)[number];
-
-export type UnlicensedReason = 'no_license' | EndCode | 'lease_over' | 'clock_set_back' | UnusableReason;
+/** Why a stored record contains no valid license. */
+export type UnusableReason = 'store_failed' | (typeof INVALID_REASONS)[number] | 'key_missing';
 
 /** @internal */
-export const UNLICENSED_REASONS: readonly UnlicensedReason[] = [
-  'no_license',
-  ...END_CODES,
-  'lease_over',
-  'clock_set_back',
-  ...UNUSABLE_REASONS,
+export const UNUSABLE_REASONS: readonly UnusableReason[] = [
+  'store_failed',
+  ...INVALID_REASONS,
+  'key_missing',
 ];
+
+export type UnlicensedReason = 'no_license' | EndCode | 'lease_over' | 'clock_set_back' | UnusableReason;
 
 /** @internal */
 export function isEndCode(code: unknown): code is EndCode {

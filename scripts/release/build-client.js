@@ -29,7 +29,7 @@ export function buildClient(folder) {
       minify: true,
       keepNames: true,
       define: { 'Number.POSITIVE_INFINITY': 'Infinity' }, // shorter
-      lineLimit: 400,
+      lineLimit: 1000,
       legalComments: 'none',
       logLevel: 'warning',
     });

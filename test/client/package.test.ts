@@ -179,6 +179,17 @@ describe('the client package', () => {
     expect(await node('main.cjs')).to.equal('true\ntrue\nfunction function');
   });
 
+  it('exports the same members to import and require', async () => {
+    for (const name of ['hubctl-client', 'hubctl-client/file-store']) {
+      const print = 'console.log(Object.keys(all).filter((key) => all[key] !== undefined).sort().join());';
+      await project.write('all.mjs', `import * as all from '${name}';${print}`);
+      await project.write('all.cjs', `const all = require('${name}');${print}`);
+      const names = await node('all.mjs');
+      expect(names).to.match(/create/);
+      expect(await node('all.cjs')).to.equal(names);
+    }
+  });
+
   it('keeps function names in stack traces', async () => {
     await project.write(
       'stack.mjs',

@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { createLicenseClient, type LicenseClientOptions } from '../../client/client.ts';
 import { PERMANENT_CODES, RETRYABLE_CODES } from '../../client/errors.ts';
 import { createMemoryStore } from '../../client/state/store.ts';
-import { UNLICENSED_REASONS } from '../../client/verdict/reasons.ts';
+import { END_CODES, UNUSABLE_REASONS } from '../../client/verdict/reasons.ts';
 import { PROBLEMS } from '../../gateway/problem.ts';
 import { publicKeyOf } from '../client/machine.ts';
 import { createVendorProject, type VendorProject } from '../client/vendor-project.ts';
@@ -25,7 +25,8 @@ const section = (title: string, page = PAGE): string =>
 describe('docs/client.md and client/README.md', () => {
   it('gives advice for every reason', () => {
     const rows = codeRows(section('Verdicts'));
-    expect(rows.map(([reason]) => reason)).to.deep.equal([...UNLICENSED_REASONS]);
+    const reasons = ['no_license', ...END_CODES, 'lease_over', 'clock_set_back', ...UNUSABLE_REASONS];
+    expect(rows.map(([reason]) => reason)).to.deep.equal(reasons);
   });
 
   it('lists every error code, and whether it may be temporary', () => {

@@ -1,5 +1,6 @@
 // Caches the stored record in memory, so that the client works while the store fails.
 import { LicenseError } from '../errors.ts';
+import { isKeyOf } from '../license/license-key.ts';
 import type { Expected } from '../license/verify-license.ts';
 import { createSerialQueue } from '../serial-queue.ts';
 import { type LicenseState, readLicenseState, recordOf } from './license-state.ts';
@@ -24,6 +25,8 @@ export function createRecordCache(
   let stored: Copy | undefined;
   /** The record in memory: `stored`, or a later one that could not be saved. */
   let held: Copy | undefined;
+  /** Whether the last load worked. Otherwise the store may have a record of another process. */
+  let isLoaded = false;
 
   const read = async (text: string | undefined): Promise<Copy> => ({
     text,
@@ -49,21 +52,36 @@ export function createRecordCache(
    */
   const isToReplace = (found: Copy): boolean => {
     if (held === undefined || held === stored || held === found) return false;
-    if (stored === undefined || found.text === stored.text) return true;
+    if (stored === undefined) return held.text !== undefined;
+    if (found.text === stored.text) return true;
     const before = recordOf(stored.state);
     return isSameLicense(recordOf(found.state), before) && !isSameLicense(recordOf(held.state), before);
+  };
+  /** `copy`, with the seats of `found` to release: `copy` replaces it. */
+  const withSeatsOf = async (found: Copy, copy: Copy): Promise<Copy> => {
+    const [before, record] = [recordOf(found.state), recordOf(copy.state)];
+    if (before === undefined || record === undefined) return copy;
+    const keys = new Set([...(record.toRelease ?? []), ...(before.toRelease ?? [])]);
+    if (before.licenseKey !== undefined) keys.add(before.licenseKey);
+    for (const key of keys) if (await isKeyOf(record, key)) keys.delete(key);
+    return keys.size > 0 ? read(await writeRecord({ ...record, toRelease: [...keys] })) : copy;
   };
   const load = async (): Promise<void> => {
     let text: string | undefined;
     try {
       text = (await store.load()) ?? undefined; // localStorage returns null
+      isLoaded = true;
     } catch (cause) {
+      isLoaded = false;
       problem = new LicenseError('store_failed', 'the license record cannot be loaded', { cause });
       if (held === undefined) state = { kind: 'unusable', reason: 'store_failed' };
       return;
     }
     const found = held !== undefined && held.text === text ? held : await read(text);
-    if (held !== undefined && isToReplace(found)) return save(held);
+    if (held !== undefined && isToReplace(found)) {
+      if (stored === undefined) hold(await withSeatsOf(found, held));
+      return save(held);
+    }
     problem = undefined;
     stored = found;
     if (found !== held) hold(found);
@@ -71,7 +89,8 @@ export function createRecordCache(
   const replace = async (text: string | undefined): Promise<void> => {
     const copy = await read(text);
     hold(copy);
-    await save(copy);
+    // A later load saves the record, unless the store then has another license.
+    if (isLoaded) await save(copy);
   };
 
   return {

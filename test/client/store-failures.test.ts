@@ -1,5 +1,6 @@
 // What becomes of a license when the place that keeps it fails, is damaged, or is shared.
 import { expect } from 'chai';
+import type { LicenseClient } from '../../client/client.ts';
 import { createMemoryStore, type LicenseStore } from '../../client/state/store.ts';
 import { startHub, type TestHub } from '../support/hub/hub.ts';
 import { issueLicense, type TestLicense } from '../support/hub/license.ts';
@@ -39,6 +40,8 @@ describe('a license client with a store that', () => {
     time = createVirtualTime();
   });
 
+  const seatsOf = async ({ licenseId }: TestLicense): Promise<number> =>
+    (await hub.admin.listSeats({ licenseId })).seats.length;
   const machineWith = (store: LicenseStore) =>
     createMachine({ time, hubUrl: hub.gatewayUrl, app: issued.app, trust, store });
 
@@ -61,6 +64,42 @@ describe('a license client with a store that', () => {
     const verdict = await client.check();
     expect(verdict.licensed).to.equal(true);
     expect(verdict.problem?.code).to.equal('store_failed');
+  });
+
+  it('cannot be read during an activation keeps its license until the new one is saved', async () => {
+    const store = createBreakableStore();
+    const [before, after] = [
+      await issueLicense(hub.admin, { app: issued.app }),
+      await issueLicense(hub.admin, { app: issued.app }),
+    ];
+    await (await machineWith(store).open()).activate(before.licenseKey);
+    const text = await store.load();
+    store.breaks.load = true;
+    const client = await machineWith(store).open();
+    expect((await failureOf(client.activate(after.licenseKey))).code).to.equal('store_failed');
+    expect(client.current()).to.include({ licensed: true });
+    expect((await client.check()).problem?.code).to.equal('store_failed');
+    store.breaks.load = false;
+    expect(await store.load()).to.equal(text);
+    expect(await client.check()).to.include({ licensed: true, problem: undefined });
+    const again = await machineWith(store).open();
+    expect(again.current().license?.licenseId).to.equal(after.licenseId);
+    await again.recheck();
+    expect(await seatsOf(before), 'the seat of the old license').to.equal(0);
+    expect(await seatsOf(after)).to.equal(1);
+  });
+
+  it('cannot be read while a license is activated and released keeps its license', async () => {
+    const store = createBreakableStore();
+    const other = await issueLicense(hub.admin, { app: issued.app });
+    await (await machineWith(store).open()).activate(issued.licenseKey);
+    store.breaks.load = true;
+    const client = await machineWith(store).open();
+    await failureOf(client.activate(other.licenseKey));
+    expect((await failureOf(client.deactivate())).code).to.equal('store_failed');
+    expect(client.current().licensed).to.equal(false);
+    store.breaks.load = false;
+    expect((await client.check()).license?.licenseId).to.equal(issued.licenseId);
   });
 
   it('cannot be written keeps its license, and saves it when writes work again', async () => {
@@ -167,6 +206,26 @@ describe('a license client with a store that', () => {
     expect(first.current().license?.licenseId).to.equal(other.licenseId);
     expect(await stored()).to.equal(other.licenseId);
   });
+
+  for (const [what, act] of [
+    ['a check', (client: LicenseClient) => client.check()],
+    ['a soft check', (client: LicenseClient) => client.recheck({ force: true })],
+    ['the end of the application', (client: LicenseClient) => client.stop()],
+    ['a release', (client: LicenseClient) => failureOf(client.deactivate())],
+  ] as const) {
+    it(`has another license when it cannot be read during ${what} keeps that one`, async () => {
+      const { breaks, first, second, other, stored } = await twoProcesses();
+      await second.activate(other.licenseKey);
+      time.advance(6 * MINUTE);
+      breaks.load = true;
+      await act(first);
+      expect(first.current().problem?.code).to.equal('store_failed');
+      expect(await stored()).to.equal(other.licenseId);
+      breaks.load = false;
+      expect((await first.check()).license?.licenseId).to.equal(other.licenseId);
+      expect(first.current().problem?.code).to.not.equal('store_failed');
+    });
+  }
 
   it('has a suspension of the same license after a failed save of the time keeps it', async () => {
     const { breaks, first, second, other } = await twoProcesses();

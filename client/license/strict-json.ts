@@ -6,14 +6,21 @@ export type JsonObject = { readonly [name: string]: unknown };
 /**
  * Parses a JSON object. Undefined if the text is not one, or is ambiguous: duplicate members, a number not in its
  * shortest form, a lone surrogate. It detects these by serializing the value and comparing it with the compact text.
+ * Also undefined if more than 64 objects and lists are nested, because other parsers may refuse that.
  */
 export function parseJsonObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return isJsonObject(value) && JSON.stringify(value) === compactJson(text) ? value : undefined;
+    const isStrict = !isTooDeep(value) && JSON.stringify(value) === compactJson(text);
+    return isStrict && isJsonObject(value) ? value : undefined;
   } catch {
-    return undefined; // not JSON, a lone surrogate, or nested too deeply
+    return undefined; // not JSON, or a lone surrogate
   }
+}
+
+function isTooDeep(value: unknown, levels = 64): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((each) => isTooDeep(each, levels - 1));
 }
 
 export function isJsonObject(value: unknown): value is JsonObject {

@@ -2,6 +2,7 @@
 import { type Case, FULL, PLAIN, textOf } from './case.ts';
 
 const text = textOf(FULL);
+const DEEP_LISTS = `${'['.repeat(2000)}${']'.repeat(2000)}`;
 
 export const MALFORMED: readonly Case[] = [
   malformed('twice-last', 'a member twice; the last one is signed', text.replace('{', '{"customer":"Eve",')),
@@ -91,6 +92,16 @@ export const MALFORMED: readonly Case[] = [
     textOf({ ...FULL, ...JSON.parse('{"__proto__":{}}') }),
   ),
   malformed('deep', 'objects within each other, 2000 of them', withDeep(2000)),
+  malformed(
+    'deep-signature',
+    'a signature of 2000 lists within each other',
+    text.replace(/(?<="signature":)"[^"]+"/, DEEP_LISTS),
+  ),
+  malformed(
+    'deep-answer',
+    '2000 lists within each other in an answer, beside a good license',
+    `{"ok":true,"license":${text},"publicKeyPem":"not looked at","hints":${DEEP_LISTS}}`,
+  ),
 
   malformed('surrogate-high', 'half a character, the first half', asEscapes('\\ud83d')),
   malformed('surrogate-low', 'half a character, the second half', asEscapes('\\ude00')),

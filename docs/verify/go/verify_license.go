@@ -49,7 +49,7 @@ func (v Verifier) Verify(file []byte, now, lastSeen time.Time) (map[string]any, 
 	}
 	signature := license["signature"]
 	delete(license, "signature")
-	signed, err := canonical(license, 1)
+	signed, err := canonical(license)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func readLicense(file []byte) (map[string]any, error) {
 	}
 	decoder := json.NewDecoder(bytes.NewReader(file))
 	decoder.UseNumber()
-	content, err := readValue(decoder)
+	content, err := readValue(decoder, 1)
 	license, isObject := content.(map[string]any)
 	if within, isAnswer := license["license"]; isAnswer { // the whole answer of an activation
 		license, isObject = within.(map[string]any)
@@ -108,8 +108,8 @@ func readLicense(file []byte) (map[string]any, error) {
 	return license, nil
 }
 
-// readValue expects valid JSON.
-func readValue(decoder *json.Decoder) (any, error) {
+// readValue expects valid JSON. It takes 64 objects and lists within each other; another reader may give up then.
+func readValue(decoder *json.Decoder, depth int) (any, error) {
 	token, err := decoder.Token()
 	if number, isNumber := token.(json.Number); isNumber {
 		return readInteger(number.String())
@@ -118,13 +118,16 @@ func readValue(decoder *json.Decoder) (any, error) {
 	if err != nil || !isContainer {
 		return token, err
 	}
+	if depth > 64 {
+		return nil, malformed
+	}
 	list, members := []any{}, map[string]any{}
 	for decoder.More() {
 		var name any
 		if delim == '{' {
 			name, _ = decoder.Token()
 		}
-		value, err := readValue(decoder)
+		value, err := readValue(decoder, depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -164,7 +167,7 @@ func hasHalfCharacter(validJSON []byte) bool {
 var simpleName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]*$`)
 
 // canonical is the RFC 8785 form of what a license is made of: objects with simple names, lists, strings and integers.
-func canonical(value any, depth int) (string, error) {
+func canonical(value any) (string, error) {
 	switch value := value.(type) {
 	case string:
 		return quote(value), nil
@@ -173,10 +176,7 @@ func canonical(value any, depth int) (string, error) {
 	case []any:
 		items := make([]string, 0, len(value))
 		for _, item := range value {
-			if depth > 64 {
-				return "", malformed
-			}
-			text, err := canonical(item, depth+1)
+			text, err := canonical(item)
 			if err != nil {
 				return "", err
 			}
@@ -186,10 +186,10 @@ func canonical(value any, depth int) (string, error) {
 	case map[string]any:
 		members := make([]string, 0, len(value))
 		for name, member := range value {
-			if depth > 64 || !simpleName.MatchString(name) {
+			if !simpleName.MatchString(name) {
 				return "", malformed
 			}
-			text, err := canonical(member, depth+1)
+			text, err := canonical(member)
 			if err != nil {
 				return "", err
 			}
@@ -230,16 +230,18 @@ func isSignature(signature any, message string, key *ecdsa.PublicKey) bool {
 
 var timeForm = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$`)
 
-// checkEnd: times are all written alike, so that the order of the texts is that of the times.
+// checkEnd compares times: as texts, the years of a clock after 9999 would be less than most others.
 func checkEnd(license map[string]any, member string, now time.Time, reason LicenseRefused) error {
-	end, isThere := license[member]
-	text, isText := end.(string)
-	switch {
-	case !isThere:
+	value, isThere := license[member]
+	if !isThere {
 		return nil
-	case !isText || !timeForm.MatchString(text):
+	}
+	text, isText := value.(string)
+	end, err := time.Parse(time.RFC3339, text)
+	switch {
+	case !isText || !timeForm.MatchString(text) || err != nil:
 		return malformed
-	case text <= now.UTC().Format("2006-01-02T15:04:05.000Z"):
+	case !end.After(now):
 		return reason
 	}
 	return nil

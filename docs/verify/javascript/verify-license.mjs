@@ -55,10 +55,17 @@ function readLicense(bytes) {
  */
 function parse(text) {
   const value = JSON.parse(text);
+  if (isTooDeep(value)) throw new Error('another reader may give up');
   const tokens = text.match(/"(?:[^"\\]|\\.)*"|[^\s"]+/g);
   const compact = tokens.map((token) => (token[0] === '"' ? compactString(token) : token));
   if (compact.join('') !== JSON.stringify(value)) throw new Error('ambiguous');
   return value;
+}
+
+/** Whether more objects and lists than this are within each other. */
+function isTooDeep(value, levels = 64) {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((each) => isTooDeep(each, levels - 1));
 }
 
 /** Names and values anywhere in the text, the signature among them: JSON.parse takes half a surrogate pair. */
@@ -69,17 +76,16 @@ function compactString(token) {
 }
 
 /** The RFC 8785 form of what a license is made of: objects with simple names, lists, strings, integers. Else it is malformed. */
-function canonical(value, depth = 1) {
+function canonical(value) {
   if (typeof value === 'string') return JSON.stringify(value);
   if (Number.isSafeInteger(value)) return String(value);
-  if (depth > 64) throw new LicenseRefused('malformed');
-  if (Array.isArray(value)) return `[${value.map((each) => canonical(each, depth + 1)).join(',')}]`;
+  if (Array.isArray(value)) return `[${value.map((each) => canonical(each)).join(',')}]`;
   if (!isObject(value)) throw new LicenseRefused('malformed');
   const members = Object.keys(value)
     .sort()
     .map((name) => {
       if (!/^[A-Za-z][A-Za-z0-9._-]*$/.test(name)) throw new LicenseRefused('malformed');
-      return `"${name}":${canonical(value[name], depth + 1)}`;
+      return `"${name}":${canonical(value[name])}`;
     });
   return `{${members.join(',')}}`;
 }
@@ -96,12 +102,14 @@ async function isSignature(signature, text, key) {
   return crypto.subtle.verify(algorithm, key, decodeBase64(base64), new TextEncoder().encode(text));
 }
 
-/** Times are all written alike, so that the order of the texts is that of the times. */
+/** Compares numbers: as texts, the years of a clock after 9999 would be less than all others. */
 function hasPassed(time, now) {
   if (time === undefined) return false;
   const isTime = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/.test(time);
   if (typeof time !== 'string' || !isTime) throw new LicenseRefused('malformed');
-  return time <= now.toISOString();
+  const end = Date.parse(time);
+  if (Number.isNaN(end)) throw new LicenseRefused('malformed');
+  return !(now < end); // refuses with an invalid date, too
 }
 
 /** SubjectPublicKeyInfo in PEM; any other key than one of P-256 throws. */

@@ -72,6 +72,8 @@ def read_license(data):
         )
         # json takes half a surrogate pair, in names and values: no UTF-8 can be written of it.
         json.dumps(content, ensure_ascii=False).encode("utf-8")
+        if is_too_deep(content):
+            raise ValueError("another reader may give up")
     except (ValueError, RecursionError):
         raise LicenseRefused("malformed") from None
     if isinstance(content, dict):
@@ -79,6 +81,14 @@ def read_license(data):
     if not isinstance(content, dict):
         raise LicenseRefused("malformed")
     return content
+
+
+def is_too_deep(value, levels=64):
+    """Whether more objects and lists than this are within each other."""
+    if not isinstance(value, (dict, list)):
+        return False
+    items = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(is_too_deep(each, levels - 1) for each in items)
 
 
 def members(pairs):
@@ -101,20 +111,20 @@ def no_integer(text):
 
 def canonical(license):
     """The RFC 8785 form of what a license is made of. Its names are ASCII, so that any order of characters will do."""
-    check(license, depth=1)
+    check(license)
     return json.dumps(license, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode("utf-8")
 
 
-def check(value, depth):
+def check(value):
     """A license has objects with simple names, lists, strings and integers; a bool would be an int in Python."""
-    if isinstance(value, dict) and depth <= 64:
+    if isinstance(value, dict):
         for name, member in value.items():
             if not re.fullmatch(r"[A-Za-z][A-Za-z0-9._-]*", name):
                 raise LicenseRefused("malformed")
-            check(member, depth + 1)
-    elif isinstance(value, list) and depth <= 64:
+            check(member)
+    elif isinstance(value, list):
         for each in value:
-            check(each, depth + 1)
+            check(each)
     elif type(value) not in (str, int):
         raise LicenseRefused("malformed")
 

@@ -157,9 +157,10 @@ async function recordAnswer(
 ): Promise<RefundSync> {
   const { pool, clock, metrics } = options;
   const finished = await inTransaction(pool, async (client, send) => {
-    const at = clock();
     const session = await lockSession(client, id);
     if (session === undefined || isFenced({ fence }, session)) return undefined;
+    // After the wait for the lock: see settle.ts.
+    const at = clock();
     const known = await readSessionRefunds(client, id);
     const updates = matchRefunds(known, { present, earlier }, at);
     await recordRefunds(client, send, session, updates, { ...options, at });

@@ -131,10 +131,14 @@ async function settleBatch(
   isShared: boolean,
 ): Promise<ReadonlyMap<Finding, Result>> {
   const { pool, clock, metrics } = options;
-  const at = clock();
+  const ids = findings.map(({ sessionId }) => sessionId);
   const { judged, finished } = await inTransaction(
     pool,
     async (client, send) => {
+      // The export of a day misses entries that are committed long after their time. So a settlement that
+      // waits for its session takes the time afterwards.
+      if (!isShared) await lockSessions(client, ids, { skipLocked: false });
+      const at = clock();
       const batch = { client, send, at, isShared };
       const decided = await judgeAll(batch, findings);
       const { judged, settled, assigned } = decided;

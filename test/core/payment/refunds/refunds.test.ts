@@ -1,15 +1,17 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import pg from 'pg';
 import { formatId, newUuid, parseId } from '../../../../core/ids.ts';
 import { createRefundCallbacks } from '../../../../core/payment/refunds/refund-callbacks.ts';
+import { UsageLogKind } from '../../../../gen/hub/payment/v1/payment_pb.ts';
 import { RefundOrigin, RefundState } from '../../../../gen/hub/payment/v1/refund_pb.ts';
 import { RefundService } from '../../../../gen/hub/payment/v1/refund_service_pb.ts';
 import { transportTo } from '../../../support/hub/hub.ts';
 import { spawnHub } from '../../../support/hub/hub-process.ts';
 import { createSession, GATEWAYS, journal, statusOf, untilStatus } from '../../../support/hub/payment.ts';
 import { buyAndPay, createOffer, salesOf } from '../../../support/hub/sales.ts';
-import { query } from '../../../support/postgres/databases.ts';
+import { query, waitsForLock, withClient } from '../../../support/postgres/databases.ts';
 import { until } from '../../../support/until.ts';
 import { refusal } from '../refusal.ts';
 import {
@@ -245,6 +247,30 @@ describe('a refund', () => {
     expect(refund).to.include({ state: RefundState.PENDING, origin: RefundOrigin.HUB, gatewayRefundId: '' });
     await untilSummary(scene, sessionId, ['succeeded 3300 hub']);
     expect(madeBy(scene, ref)).to.have.length(1);
+  });
+
+  it('has a time after the wait for its session, so that no export of the day before misses it', async () => {
+    const { sessionId, ref } = await paidSession(scene, 'gateway_two');
+    scene.simulator.refund(ref, '6.00');
+    scene.tap.hold();
+    scene.tap.forget();
+    const recheck = scene.sessions.recheckChargeSession({ sessionId });
+    await until(() => scene.tap.about(ref).length > 0, 'the hub asks for the refunds');
+    const at = await withClient(scene.hub.databaseUrl, async (client) => {
+      await client.query('begin');
+      await client.query('select from charge_session where provider_payment_id = $1 for update', [ref]);
+      scene.tap.release();
+      const waits = () => waitsForLock(scene.hub.databaseUrl, 'select c.id,');
+      await until(waits, 'the answer waits for the session');
+      scene.clock.aheadMs += MINUTE_MS;
+      const now = Date.now() + scene.clock.aheadMs;
+      await client.query('commit');
+      return now;
+    });
+    await recheck;
+    const { usageLogs } = await scene.sessions.inspectChargeSession({ sessionId });
+    expect(usageLogs.map(({ kind }) => kind)).to.deep.equal([UsageLogKind.PAYMENT, UsageLogKind.REFUND]);
+    expect(timestampMs(usageLogs[1]?.settledAt ?? expect.fail('no time'))).to.be.at.least(at);
   });
 
   it('that a callback reports is found at once, and settles the callback when the provider answers', async () => {

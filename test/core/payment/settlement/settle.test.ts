@@ -7,13 +7,16 @@ import { createPaymentMetrics } from '../../../../core/payment/metrics.ts';
 import { createSettle } from '../../../../core/payment/settlement/settle.ts';
 import type { Database } from '../../../../core/storage/database.ts';
 import { createMetrics } from '../../../../lib/metrics/metrics.ts';
-import { createMigratedDatabase } from '../../../support/postgres/databases.ts';
+import { createMigratedDatabase, waitsForLock } from '../../../support/postgres/databases.ts';
+import { until } from '../../../support/until.ts';
 
 describe('settlements of the same tick', () => {
+  let url: string;
   let db: Database;
   const slotId = newUuid();
   beforeEach(async () => {
-    db = await openHubDatabase({ url: await createMigratedDatabase() }, 4, pino({ level: 'silent' }));
+    url = await createMigratedDatabase();
+    db = await openHubDatabase({ url }, 4, pino({ level: 'silent' }));
     await db.pool.query(
       `insert into slot (id, name, gateway, environment, base_url, options, sealed_credentials, created_at, rotated_at)
        values ($1, 'main', 'gateway_one', 'sandbox', '', '{}', '', now(), now())`,
@@ -33,11 +36,11 @@ describe('settlements of the same tick', () => {
     return id;
   };
   const addSessions = (count: number) => Promise.all(Array.from({ length: count }, addSession));
-  const settleBy = () => {
+  const settleBy = (clock = () => new Date()) => {
     const metrics = createPaymentMetrics(createMetrics(), []);
     const settle = createSettle({
       pool: db.pool,
-      clock: () => new Date(),
+      clock,
       metrics,
       logger: pino({ level: 'silent' }),
       fulfill: async () => ({ events: [], changes: [] }),
@@ -106,5 +109,28 @@ describe('settlements of the same tick', () => {
     } finally {
       holder.release();
     }
+  });
+
+  it('have a time after the wait for a session, so that no export of the day before misses them', async () => {
+    let now = new Date('2026-01-31T23:59:59.999Z');
+    const settle = settleBy(() => now);
+    const [held = ''] = await addSessions(1);
+    const holder = await db.pool.connect();
+    try {
+      await holder.query('begin');
+      await holder.query('select from charge_session where id = $1 for no key update', [held]);
+      const late = settle(held);
+      await until(() => waitsForLock(url, 'charge_session'), 'the settlement waits for the session');
+      now = new Date('2026-02-01T00:00:10.000Z');
+      await holder.query('commit');
+      await late;
+    } finally {
+      holder.release();
+    }
+    const { rows } = await db.pool.query('select settled_at = $2 as "isNow" from usage_log where id = $1', [
+      held,
+      now,
+    ]);
+    expect(rows).to.deep.equal([{ isNow: true }]);
   });
 });

@@ -204,14 +204,27 @@ async function waitForEffects(each: Case, side: Side, wanted: number): Promise<v
   }
 }
 
+const DEFERRED_WITHIN_MS = 30_000;
+
+/** @throws Error if the server does not finish its deferred work */
+async function waitForDeferred(database: Side['database']): Promise<void> {
+  if (database?.deferred === undefined) return;
+  const giveUpAt = performance.now() + DEFERRED_WITHIN_MS;
+  while ((await database.count(database.deferred)) > 0) {
+    if (performance.now() > giveUpAt) throw new Error(`rows are left: ${database.deferred}`);
+    await setTimeout(POLL_INTERVAL_MS);
+  }
+}
+
 async function costOf(
-  { pid }: Side,
+  { pid, database }: Side,
   load: () => Promise<Throughput>,
   untilIdle: () => Promise<void>,
 ): Promise<{ readonly found: Throughput; readonly cost: Cost | undefined }> {
   resetPeakMemory(pid);
   const [before, postgresBefore] = [usageOf(pid), postgresCpuSeconds()];
   const found = await load();
+  await waitForDeferred(database);
   await untilIdle();
   const [after, postgresAfter] = [usageOf(pid), postgresCpuSeconds()];
   if (before === undefined || after === undefined) return { found, cost: undefined };

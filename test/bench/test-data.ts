@@ -36,6 +36,8 @@ export type TestDatabase = {
   addSessions(sessions: readonly SessionData[], kind: SessionKind): Promise<void>;
   /** The number of rows that a query returns. */
   count(sql: string): Promise<number>;
+  /** Selects the rows that the server still has to process after its responses. Undefined if it never has any. */
+  readonly deferred?: string;
 };
 
 export const APP = 'bench';

@@ -42,7 +42,7 @@ async function measure(start: Start): Promise<string> {
   for (const { database } of [hub, barePeer, batched]) await database?.addLicenses(licenses);
 
   const cases = createCases(licenses).filter(({ name }) => CASES.includes(name));
-  await checkAgreement(cases, batched, barePeer);
+  await checkAgreement(cases, batched, barePeer, []);
 
   const sides = [hub, barePeer, batched];
   const untilIdle = (): Promise<void> => waitUntilIdle(sides, PLAN.idleTimeoutMs);

@@ -88,4 +88,4 @@ create table fee_line (
 );
 -- The changes that webhooks would report, like the hub's outbox.
 create table event (id uuid primary key default uuidv7(), at timestamptz not null, type text not null, subject text not null);
-create table audit (id uuid primary key default uuidv7(), at timestamptz not null, subject text not null, change jsonb not null);
+create table audit_entry (id uuid primary key default uuidv7(), at timestamptz not null, subject text not null, change jsonb not null);

@@ -17,7 +17,7 @@ const FEES = `
 const CALL = `
   insert into verification (session_id, callback_id, operation, outcome, asked_at, duration_ms)
   values ($1, $2, 'validate', $3, $4, $5)`;
-const AUDIT = 'insert into audit (at, subject, change) values (now(), $1, $2)';
+const AUDIT = 'insert into audit_entry (at, subject, change) values (now(), $1, $2)';
 const OFFER = 'select app, seat_limit, features, valid_for::text from offer where slug = $1';
 const LICENSE = `
   insert into license (id, app, key_hash, customer, seat_limit, features, valid_for)

@@ -164,6 +164,7 @@ function testDatabaseOf(databaseUrl: string, slot: string, transport: Transport)
       await query(databaseUrl, 'analyze');
     },
     count: (sql) => countOf(databaseUrl, sql),
+    deferred: 'select from audit_unlinked union all select from event_outbox',
   };
 }
 

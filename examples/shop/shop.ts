@@ -4,9 +4,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 
 type Settings = { rpcUrl: string; gatewayUrl: string; token: string; offer: string; slots: string[] };
 type Price = { minorUnits: string; currency: string };
-type Offer = { offer: { terms: { name: string; prices: Price[] } } };
+type Terms = { name: string; prices: Price[] };
+type Found = { offer: { archivedAt?: string; terms: Terms } };
 type Created = { session: { sessionId: string; checkoutUrl: string }; claimToken: string };
 type Order = { status: string; orderState?: string; licenses: { licenseKey: string }[] };
+
+class NotForSale extends Error {}
 
 export function createShop({ rpcUrl, gatewayUrl, token, offer, slots }: Settings): Server {
   /** By the customer's cookie. A real shop keeps them in its database. */
@@ -21,8 +24,14 @@ export function createShop({ rpcUrl, gatewayUrl, token, offer, slots }: Settings
     return reply;
   }
 
+  async function readTerms(): Promise<Terms> {
+    const found = (await call<Found>('hub.order.v1.OfferService/GetOffer', { offer })).offer;
+    if (found.archivedAt !== undefined) throw new NotForSale();
+    return found.terms;
+  }
+
   async function showOffer(): Promise<string> {
-    const { terms } = (await call<Offer>('hub.order.v1.OfferService/GetOffer', { offer })).offer;
+    const terms = await readTerms();
     const options = terms.prices.map(
       (price) => `<option value=${price.currency}>${amountOf(price)}</option>`,
     );
@@ -40,6 +49,9 @@ export function createShop({ rpcUrl, gatewayUrl, token, offer, slots }: Settings
       currency: form.get('currency'),
       customer: { email: form.get('email') },
       returnUrl: `${shopUrl}/thanks`,
+    }).catch(async (error) => {
+      await readTerms(); // the offer may be archived since the customer opened the page
+      throw error;
     });
     const customer = randomUUID();
     purchases.set(customer, { sessionId: created.session.sessionId, claimToken: created.claimToken });
@@ -73,14 +85,20 @@ export function createShop({ rpcUrl, gatewayUrl, token, offer, slots }: Settings
       }
       return buy(new URLSearchParams(body), shopUrl, response);
     }
-    const page = await (pathname === '/thanks' ? showKeys(request.headers.cookie) : showOffer());
-    response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' });
-    response.end(`<!doctype html><html lang=en><title>Shop</title><body>${page}`);
+    send(response, 200, await (pathname === '/thanks' ? showKeys(request.headers.cookie) : showOffer()));
   }
 
   return createServer((request, response) => {
-    answer(request, response).catch((error: Error) => response.writeHead(500).end(html(error.message)));
+    answer(request, response).catch((error: Error) => {
+      if (error instanceof NotForSale) send(response, 410, '<p>This offer is no longer for sale.</p>');
+      else response.writeHead(500).end(html(error.message));
+    });
   });
+}
+
+function send(response: ServerResponse, status: number, page: string): void {
+  response.writeHead(status, { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' });
+  response.end(`<!doctype html><html lang=en><title>Shop</title><body>${page}`);
 }
 
 /** Escapes text for HTML. */

@@ -68,6 +68,23 @@ describe('the example shop', () => {
       .and.not.contain('{');
   });
 
+  it('does not sell an archived offer, also if it is archived while the customer sees the page', async () => {
+    const offer = await createOffer(sales, 'retired');
+    const shop = await open(offer);
+    expect(await (await fetch(shop)).text()).to.contain('Pay with');
+    await sales.offers.archiveOffer({ offer });
+    const body = new URLSearchParams({ slot: SLOTS.gateway_one, currency: 'BDT', email: 'ada@example.com' });
+    for (const refused of [await fetch(`${shop}/buy`, { method: 'POST', body }), await fetch(shop)]) {
+      expect(refused.status, refused.url).to.equal(410);
+      expect(refused.headers.get('content-type')).to.contain('text/html');
+      expect(await refused.text())
+        .to.contain('no longer for sale')
+        .and.not.contain('Pay with');
+    }
+    await sales.offers.unarchiveOffer({ offer });
+    expect(await (await fetch(shop)).text()).to.contain('Pay with');
+  });
+
   it('shows the price in each currency with as many decimals as the hub', async () => {
     const shown: Record<string, string> = {};
     for (let at = 0; at < CURRENCIES.length; at += MAX_PRICES) {

@@ -141,7 +141,7 @@ Paste into another terminal:
 
   # Administer
   npx hubctl license show ${licenseId} ${here}
-  npx hubctl license revoke ${licenseId} --reason 'Trying it out' ${here}
+  npx hubctl license revoke ${licenseId} --reason 'Trying it out' --yes ${here}
 
   # Sell a license: open the checkout page that it prints, and pay
   npx hubctl session create --slot ${slots.gateway_one} --offer ${offer} --currency BDT --customer-email ada@example.com --order ORD-1 ${here}

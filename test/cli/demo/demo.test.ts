@@ -102,12 +102,13 @@ describe('hubctl demo', () => {
     const commands = again.printed.split('\n').filter((line) => /^ {2}(curl|npx) /.test(line));
     const paste = async (command = ''): Promise<string> =>
       (await promisify(execFile)('bash', ['-c', command.replace('npx hubctl', HUBCTL)])).stdout;
-    const [activation, status, publicKey, release, show, , charge, orders, events] = commands;
+    const [activation, status, publicKey, release, show, revoke, charge, orders, events] = commands;
     expect(JSON.parse(await paste(activation))).to.include({ ok: true });
     expect(JSON.parse(await paste(status)).seats).to.deep.equal({ limit: 3, used: 2 });
     expect(await paste(publicKey)).to.match(/^-----BEGIN PUBLIC KEY-----\n/);
     expect(JSON.parse(await paste(release))).to.deep.equal({ ok: true, released: true });
     expect(await paste(show)).to.contain(report.licenseId);
+    expect(await paste(revoke)).to.contain('revoked'); // without a question
     expect(await paste(charge))
       .to.contain('100.00 BDT')
       .and.contain(`${simulator}/gateway_one/checkout/`);

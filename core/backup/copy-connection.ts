@@ -9,7 +9,7 @@ import { currentSchema } from './list-tables.ts';
 
 /**
  * @param name The application name of the connection.
- * @param signal Closes the connection, so that the statement in progress fails.
+ * @param signal Closes the connection, so that the statement in progress fails. It may be aborted already.
  */
 export async function openCopyConnection(
   address: DatabaseAddress,
@@ -23,6 +23,7 @@ export async function openCopyConnection(
   // Not `client.end()`, which waits for the statement in progress.
   signal?.addEventListener('abort', () => streamOf(client).destroy(), { once: true });
   try {
+    signal?.throwIfAborted(); // before there was a listener
     const isPooled = pooler === 'transaction';
     let settings: string[] = isPooled ? ['search_path to default'] : [];
     // A pooler may run each transaction in another session.

@@ -1,7 +1,7 @@
 // The embedded PostgreSQL that a command starts: who stops it, and when.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, readFile, readlink, realpath } from 'node:fs/promises';
+import { readdir, readFile, readlink, realpath, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { expect } from 'chai';
 import { openDataDir } from '../../../core/storage/data-dir.ts';
@@ -9,6 +9,7 @@ import { postgresForCommand } from '../../../core/storage/embedded-postgres/for-
 import { runningServer } from '../../../core/storage/embedded-postgres/lock-file.ts';
 import { startEmbeddedPostgres } from '../../../core/storage/embedded-postgres/start.ts';
 import { ownPostgres } from '../../../core/storage/embedded-postgres/supervise.ts';
+import { createMasterKeyFile } from '../../../core/storage/secrets/key-ring-file.ts';
 import { discard, makeDataDir, postgresRuns } from '../../support/hub/data-dir.ts';
 import { HUBCTL } from '../../support/hub/hub-process.ts';
 import { query } from '../../support/postgres/databases.ts';
@@ -43,28 +44,42 @@ describe('the embedded PostgreSQL that a command starts', () => {
 
   const hasStopped = () => until(async () => !(await postgresRuns(dataDir)), 'PostgreSQL has stopped');
 
+  /** Sends Ctrl-C to a command that waits for the start of PostgreSQL. Resolves with its standard error. */
+  const interruptStart = async (words: string[]): Promise<string> => {
+    const { child, printed, end } = startPrinting(words, { HUB_DATA_DIR: dataDir });
+    children.push(child);
+    const found = async () => (await runningServer(join(dataDir, 'postgres/data')))?.pid;
+    await until(async () => (await found()) !== undefined, 'PostgreSQL starts');
+    const server = (await found()) ?? 0;
+    process.kill(server, 'SIGSTOP'); // the command waits for it
+    child.kill('SIGINT');
+    const waits = () => printed.stderr.includes('SIGINT: finishing the current call');
+    await until(() => waits() || child.signalCode !== null, 'the command has the signal').finally(() =>
+      process.kill(server, 'SIGCONT'),
+    );
+    const { code, stderr } = await end;
+    expect(code, stderr).to.equal(130);
+    return stderr;
+  };
+
   for (const words of [
     ['doctor', '--watch'],
     ['migration', 'list'],
   ]) {
     it(`is stopped by Ctrl-C during \`${words.join(' ')}\``, async () => {
-      const { child, printed, end } = startPrinting(words, { HUB_DATA_DIR: dataDir });
-      children.push(child);
-      const found = async () => (await runningServer(join(dataDir, 'postgres/data')))?.pid;
-      await until(async () => (await found()) !== undefined, 'PostgreSQL starts');
-      const server = (await found()) ?? 0;
-      process.kill(server, 'SIGSTOP'); // the command waits for it
-      child.kill('SIGINT');
-      const waits = () => printed.stderr.includes('SIGINT: finishing the current call');
-      await until(() => waits() || child.signalCode !== null, 'the command has the signal').finally(() =>
-        process.kill(server, 'SIGCONT'),
-      );
-      const { code, stderr } = await end;
-      expect(code, stderr).to.equal(130);
-      expect(stderr).to.contain('hubctl: Interrupted by SIGINT.');
+      expect(await interruptStart(words)).to.contain('hubctl: Interrupted by SIGINT.');
       await hasStopped();
     });
   }
+
+  it('is stopped by Ctrl-C before a backup begins, and the backup reports only that', async () => {
+    const [passphrase, out] = [join(dataDir, 'passphrase'), join(dataDir, 'hub.age')];
+    await writeFile(passphrase, 'correct horse battery staple\n', { mode: 0o600 });
+    await createMasterKeyFile(join(dataDir, 'master.key'));
+    const stderr = await interruptStart(['backup', 'create', '--out', out, '--passphrase-file', passphrase]);
+    expect(stderr).to.match(/call\. .*\nhubctl: Interrupted by SIGINT\. Nothing was written to .*\n$/);
+    await hasStopped();
+  });
 
   /** Lets the work end, or ends the process as a second signal does. */
   const finish = async (command: ChildProcess, how: 'work' | 'signal' = 'work') => {

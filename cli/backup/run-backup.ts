@@ -7,8 +7,10 @@ import { takeBackup } from '../../core/backup/take-backup.ts';
 import { systemClock } from '../../core/clock.ts';
 import { openDataDir } from '../../core/storage/data-dir.ts';
 import { existingKeys } from '../../core/storage/secrets/load-key-ring.ts';
+import { isDatabaseUnavailable } from '../../core/storage/sql/transient-errors.ts';
+import { messageOf } from '../../lib/caught-error.ts';
 import { withDraft } from '../../lib/files/draft-file.ts';
-import { usageError } from '../errors/failure.ts';
+import { CliError, EXIT, usageError } from '../errors/failure.ts';
 import type { Interruption } from '../interrupt/interruption.ts';
 import { fileExists } from '../output/new-file.ts';
 import { megabytes, type Progress } from '../output/progress.ts';
@@ -70,7 +72,8 @@ export async function runBackup(
         signal: interruption.signal,
       };
       const { createdAt } = await takeBackup(options, file).catch((error) => {
-        throw interruption.signal.aborted ? interruption.error(unfinished()) : error;
+        if (interruption.signal.aborted) throw interruption.error(unfinished());
+        throw isDatabaseUnavailable(error) ? databaseLost(error, unfinished()) : error;
       });
       const { size } = await stat(draft);
       if (!force && existsSync(out)) throw fileExists(out); // another program created it meanwhile
@@ -82,5 +85,13 @@ export async function runBackup(
       interruption.signal.removeEventListener('abort', stop);
       file.destroy();
     }
+  });
+}
+
+/** The hub stops the embedded PostgreSQL, also while a backup reads it. */
+function databaseLost(error: unknown, unfinished: string): CliError {
+  const lost = `The database stopped answering during the backup (${messageOf(error)}).`;
+  return new CliError('database_lost', EXIT.failed, `${lost} ${unfinished} Run the command again.`, {
+    cause: error,
   });
 }

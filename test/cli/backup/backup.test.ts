@@ -6,6 +6,7 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
+import { startEmbeddedPostgres } from '../../../core/storage/embedded-postgres/start.ts';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
 import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
 import { PaymentService } from '../../../gen/hub/payment/v1/payment_service_pb.ts';
@@ -25,6 +26,7 @@ import {
   untilStatus,
 } from '../../support/hub/payment.ts';
 import { activate, checkStatus, type RestAnswer } from '../../support/network/rest.ts';
+import { waitsForLock, withClient } from '../../support/postgres/databases.ts';
 import { until } from '../../support/until.ts';
 import { expectPrinted } from '../expect-schema.ts';
 import { hubctlHere, type Printed } from '../run-here.ts';
@@ -201,6 +203,29 @@ describe('a backup', () => {
     });
     expect(lost.code).to.equal(1);
     expect((await readdir(directory)).filter((name) => name.startsWith('none'))).to.deep.equal([]);
+  });
+
+  it('says that the database stopped if its hub stops meanwhile, and leaves no file', async () => {
+    const dataDir = join(directory, 'embedded');
+    const out = join(directory, 'lost.age');
+    const hub = await spawnHub({ HUB_DATA_DIR: dataDir });
+    const { url } = await startEmbeddedPostgres({ dataDir }); // finds that of the hub
+    const backup = await withClient(url, async (client) => {
+      await client.query('begin; lock table limit_profile in access exclusive mode');
+      const words = ['backup', 'create', '--out', out, '--passphrase-file', passphraseFile];
+      const running = hubctlHere(words, { HUB_DATA_DIR: dataDir });
+      const waits = until(() => waitsForLock(url, 'lock table'), 'the backup waits for the table');
+      await waits.finally(() => hub.stop());
+      return running;
+    });
+    expect({ code: backup.code, stderr: backup.stderr }).to.deep.equal({
+      code: 1,
+      stderr:
+        'hubctl: The database stopped answering during the backup ' +
+        '(terminating connection due to administrator command). ' +
+        `Nothing was written to ${out}. Run the command again.\n`,
+    });
+    expect((await readdir(directory)).filter((name) => name.startsWith('lost'))).to.deep.equal([]);
   });
 
   it('leaves a temporary file if killed; the next one removes it, but not those in use', async () => {

@@ -127,17 +127,23 @@ export function createLimitStore(
         const found = await shared.get(key);
         return found !== null && isOurs(found, seconds) ? found : null;
       };
+      const blockOf = (key: string): RateLimiterRes | null => {
+        const blockedMs = blocks.msLeft(key);
+        return blockedMs > 0 ? new RateLimiterRes(0, blockedMs) : null;
+      };
       return {
         async consume(key, taken) {
           // Not in `viaRedis`: this refusal does not show that Redis is up.
-          const blockedMs = blocks.msLeft(key);
-          if (blockedMs > 0) throw new RateLimiterRes(0, blockedMs);
+          const blocked = blockOf(key);
+          if (blocked !== null) throw blocked;
           return viaRedis(
             () => consumeShared(key, taken),
             () => memory.consume(key, taken),
           );
         },
-        get: (key) =>
+        // A block outlasts its count in Redis, which may be down or emptied. `consume` counts nothing meanwhile.
+        get: async (key) =>
+          blockOf(key) ??
           viaRedis(
             () => countOf(key),
             () => memory.get(key),

@@ -1,5 +1,6 @@
 // The effect of wrong tokens on an address, and on others who share it.
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { Code, createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
@@ -9,7 +10,7 @@ import { AccessService } from '../../../gen/hub/access/v1/access_service_pb.ts';
 import { TokenService } from '../../../gen/hub/access/v1/token_service_pb.ts';
 import { corruptions } from '../../support/corruptions.ts';
 import { startHub, type TestHub, type TestHubOptions, transportTo } from '../../support/hub/hub.ts';
-import { requireRedis } from '../../support/redis/redis.ts';
+import { requireRedis, startRedis } from '../../support/redis/redis.ts';
 import { failureOf } from '../rpc/failure-of.ts';
 import { createGrpcClient } from '../rpc/server/grpc-client.ts';
 import { run } from '../rpc/server/run-command.ts';
@@ -131,6 +132,26 @@ describe('attempts with wrong tokens', () => {
     const two = await start({ beside: one, settings: { redisUrl } });
     await useUp(one);
     expect(await attempt(two)).to.equal('ResourceExhausted');
+  });
+
+  it('are refused until the window ends, also if Redis is emptied or down meanwhile', async function () {
+    const own = await startRedis();
+    if (own === undefined) return this.skip();
+    const redis = new Redis(own.url);
+    redis.on('error', () => {}); // it goes down
+    try {
+      const hub = await start({ settings: { redisUrl: own.url } });
+      await useUp(hub);
+      await redis.flushall();
+      expect(await attempt(hub), 'emptied').to.equal('ResourceExhausted');
+      const exited = once(own.process, 'exit');
+      own.process.kill('SIGKILL');
+      await exited;
+      expect(await attempt(hub), 'down').to.equal('ResourceExhausted');
+    } finally {
+      redis.disconnect();
+      own.process.kill('SIGKILL');
+    }
   });
 
   it('lock nobody out because of a foreign count', async function () {

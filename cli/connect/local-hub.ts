@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from '../../lib/caught-error.ts';
 import { parseObject } from '../../lib/json-object.ts';
-import { isRunning, processPlace } from '../../lib/process-place.ts';
+import { isRunning, processPlace, processStart } from '../../lib/process-place.ts';
 import { CliError, EXIT, usageError } from '../errors/failure.ts';
 import { baseUrl, type Given } from './check-target.ts';
 
@@ -24,11 +24,16 @@ export async function readLocalHub(
     EXIT.failed,
     `${file} names no hub. Restart the hub, or give --server.`,
   );
-  const { pid, place, rpc, rpcCertificate } = parseObject(text) ?? {};
+  const { pid, place, started, rpc, rpcCertificate } = parseObject(text) ?? {};
   if (typeof rpc !== 'string') throw broken;
-  if (typeof pid === 'number' && place === processPlace() && !isRunning(pid)) return undefined;
+  if (typeof pid === 'number' && place === processPlace() && !stillRuns(pid, started)) return undefined;
   const certificate = typeof rpcCertificate === 'string' ? rpcCertificate : undefined;
   return { server: baseUrl({ value: rpc, from: file }), certificate };
+}
+
+/** `started` is missing in files of hubs that did not know it: then any process with this id counts as the hub. */
+function stillRuns(pid: number, started: unknown): boolean {
+  return started === undefined ? isRunning(pid) : processStart(pid) === started;
 }
 
 /** The admin token in `admin-token`, unchecked; undefined if there is none. */

@@ -1,7 +1,7 @@
 // The file in the data directory by which hubctl finds a running hub.
 import { resolve } from 'node:path';
 import type { HubFile } from '../../core/storage/data-dir.ts';
-import { processPlace } from '../../lib/process-place.ts';
+import { processPlace, processStart } from '../../lib/process-place.ts';
 import type { Settings } from './setting-table.ts';
 
 export type Addresses = {
@@ -14,9 +14,11 @@ export type Addresses = {
 };
 
 export function hubFile({ rpcTlsCert }: Settings, { rpc, gateway }: Omit<Addresses, 'metrics'>): HubFile {
+  const started = processStart(process.pid);
   return {
     pid: process.pid,
     place: processPlace(),
+    ...(started && { started }),
     ...(rpc && { rpc }),
     ...(rpcTlsCert && { rpcCertificate: resolve(rpcTlsCert) }),
     ...(gateway && { gateway }),

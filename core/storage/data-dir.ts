@@ -10,6 +10,8 @@ export type HubFile = {
   readonly pid: number;
   /** The host and process namespace in which `pid` is valid: see `processPlace`. */
   readonly place?: string;
+  /** When the process started: see `processStart`. */
+  readonly started?: string;
   readonly gateway?: string;
   readonly rpc?: string;
   /** The file with the certificate of the RPC port. */

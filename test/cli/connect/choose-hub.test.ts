@@ -1,5 +1,6 @@
 // Which hub is called, and which token it is sent.
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server } from 'node:http';
@@ -11,7 +12,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { resolveTarget } from '../../../cli/connect/choose-hub.ts';
 import { describeConnectError } from '../../../cli/errors/describe-connect-error.ts';
-import { processPlace } from '../../../lib/process-place.ts';
+import { processPlace, processStart } from '../../../lib/process-place.ts';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
 import { spawnHub } from '../../support/hub/hub-process.ts';
 import { createMigratedDatabase } from '../../support/postgres/databases.ts';
@@ -174,6 +175,30 @@ describe('the target of a command', () => {
       const target = await resolveTarget({ dataDir });
       const token = server.endsWith(':7100') ? 'local-secret' : undefined;
       expect({ server: target.server, token: target.token?.value }).to.deep.equal({ server, token });
+    }
+  });
+
+  it('is not a hub whose process id another process has got', async () => {
+    const other = spawn('sleep', ['60'], { stdio: 'ignore' });
+    try {
+      const { pid = 0 } = other;
+      const server = 'http://127.0.0.1:7100';
+      const starts = [
+        { started: processStart(pid), expected: server },
+        { started: undefined, expected: server }, // of a hub that does not store it
+        { started: processStart(process.pid), expected: 'http://127.0.0.1:5100' },
+        // The same tick after another boot.
+        { started: processStart(pid)?.replace(/^\S+/, randomUUID()), expected: 'http://127.0.0.1:5100' },
+      ];
+      for (const { started, expected } of starts) {
+        await hubJson(JSON.stringify({ pid, place: processPlace(), started, rpc: server }));
+        const target = await resolveTarget({ dataDir });
+        const token = expected === server ? 'local-secret' : undefined;
+        const found = { server: target.server, token: target.token?.value };
+        expect(found, started).to.deep.equal({ server: expected, token });
+      }
+    } finally {
+      other.kill();
     }
   });
 

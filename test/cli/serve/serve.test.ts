@@ -10,7 +10,7 @@ import { canEnter, unprivilegedAccount } from '../../../core/storage/embedded-po
 import { runningServer } from '../../../core/storage/embedded-postgres/lock-file.ts';
 import { startEmbeddedPostgres } from '../../../core/storage/embedded-postgres/start.ts';
 import { LicenseAdminService } from '../../../gen/hub/license/v1/license_admin_service_pb.ts';
-import { processPlace } from '../../../lib/process-place.ts';
+import { processPlace, processStart } from '../../../lib/process-place.ts';
 import { discard, localToken, makeDataDir, postgresRuns } from '../../support/hub/data-dir.ts';
 import { transportTo } from '../../support/hub/hub.ts';
 import { HUBCTL, type HubProcess, spawnHub } from '../../support/hub/hub-process.ts';
@@ -47,6 +47,7 @@ describe('hubctl serve with its own PostgreSQL', () => {
     expect(JSON.parse(await readFile(file, 'utf8'))).to.deep.equal({
       pid: hub.child.pid,
       place: processPlace(),
+      started: processStart(hub.child.pid ?? 0),
       rpc: ready.rpc,
       gateway: ready.gateway,
     });

@@ -4,12 +4,14 @@ import { join } from 'node:path';
 import { undefinedIfMissing } from '../../lib/caught-error.ts';
 import { makeDirectory } from '../../lib/files/make-directory.ts';
 import { readSecretFile } from '../../lib/files/secret-file.ts';
+import { parseObject } from '../../lib/json-object.ts';
+import { processPlace } from '../../lib/process-place.ts';
 
 /** The addresses of a running hub, for hubctl. */
 export type HubFile = {
   readonly pid: number;
   /** The host and process namespace in which `pid` is valid: see `processPlace`. */
-  readonly place?: string;
+  readonly place: string;
   /** When the process started: see `processStart`. */
   readonly started?: string;
   readonly gateway?: string;
@@ -53,10 +55,11 @@ export async function openDataDir(path: string) {
     },
     writeAdminToken: (token: string) => replace(adminTokenFile, `${token}\n`),
     announce: (hub: HubFile) => replace(hubFile, `${JSON.stringify(hub)}\n`),
-    /** Removes the announcement of this process. */
+    /** Removes the announcement of this process. Keeps a damaged file, which may be that of another process. */
     async withdraw(): Promise<void> {
       const text = await readFile(hubFile, 'utf8').catch(undefinedIfMissing);
-      if (text !== undefined && JSON.parse(text).pid === process.pid) await rm(hubFile, { force: true });
+      const { pid, place } = parseObject(text ?? '') ?? {};
+      if (pid === process.pid && place === processPlace()) await rm(hubFile, { force: true });
     },
   };
 }

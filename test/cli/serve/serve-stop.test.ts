@@ -1,6 +1,6 @@
 // How a running hub stops: it finishes current requests, unless a second signal arrives.
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { discard, makeDataDir, postgresRuns } from '../../support/hub/data-dir.ts';
@@ -59,9 +59,10 @@ describe('a stopping hub', () => {
     dataDirs.push(dataDir);
     const hub = await spawnHub({ HUB_DATA_DIR: dataDir, DATABASE_URL: await createMigratedDatabase() });
     try {
-      await writeFile(join(dataDir, 'hub.json'), 'not JSON');
+      await rm(join(dataDir, 'hub.json'));
+      await mkdir(join(dataDir, 'hub.json')); // cannot be read
       expect(await hub.stop()).to.equal(1);
-      expect(hub.complaints()).to.contain('not JSON');
+      expect(hub.complaints()).to.contain('EISDIR');
     } finally {
       hub.child.kill('SIGKILL');
     }

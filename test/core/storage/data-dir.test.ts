@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { DataDirError, openDataDir } from '../../../core/storage/data-dir.ts';
+import { processPlace } from '../../../lib/process-place.ts';
 
 describe('the data directory', () => {
   let parent: string;
@@ -54,7 +55,12 @@ describe('the data directory', () => {
 
   it('announces the hub in hub.json until withdrawn, and leaves no temporary files', async () => {
     const dataDir = await openDataDir(parent);
-    const hub = { pid: process.pid, rpc: 'http://127.0.0.1:5100', gateway: 'http://127.0.0.1:5099' };
+    const hub = {
+      pid: process.pid,
+      place: processPlace(),
+      rpc: 'http://127.0.0.1:5100',
+      gateway: 'http://127.0.0.1:5099',
+    };
     await dataDir.announce(hub);
     expect(await readdir(parent)).to.deep.equal(['hub.json']);
     expect(JSON.parse(await readFile(join(parent, 'hub.json'), 'utf8'))).to.deep.equal(hub);
@@ -66,8 +72,23 @@ describe('the data directory', () => {
 
   it('keeps the announcement of another process', async () => {
     const dataDir = await openDataDir(parent);
-    await dataDir.announce({ pid: process.pid + 1 });
-    await dataDir.withdraw();
-    expect(await readdir(parent)).to.deep.equal(['hub.json']);
+    const others = [
+      { pid: process.pid + 1, place: processPlace() },
+      { pid: process.pid, place: '00000000' }, // as in another container
+    ];
+    for (const other of others) {
+      await dataDir.announce(other);
+      await dataDir.withdraw();
+      expect(await readdir(parent)).to.deep.equal(['hub.json']);
+    }
+  });
+
+  it('is left without an error if hub.json is damaged', async () => {
+    const dataDir = await openDataDir(parent);
+    for (const content of ['', '{"pid":', 'null', '[]']) {
+      await writeFile(join(parent, 'hub.json'), content);
+      await dataDir.withdraw();
+      expect(await readFile(join(parent, 'hub.json'), 'utf8')).to.equal(content);
+    }
   });
 });

@@ -95,7 +95,7 @@ export const EndpointSchema = defineEntity({
     createdAt: p.datetime(3),
     disabledAt: p.datetime(3).nullable(),
     disabledReason: p.text().nullable(),
-    /** The time of the first failed attempt since the last success. */
+    /** The time of the first failure of the endpoint since its last success. */
     failingSince: p.datetime(3).nullable(),
     /** The row of a removed endpoint stays, because deliveries refer to it. */
     removedAt: p.datetime(3).nullable(),

@@ -94,7 +94,7 @@ export async function attemptDelivery(
     webhook === undefined ? { result: NOT_BUILT, durationMs: 0 } : await sendTimed(sender, webhook);
   const { body: answered, ...outcome } = outcomeOf(result, delivery, at);
   const storedBody = containsKey(endpoint, delivery) ? undefined : answered;
-  const finished = { ...outcome, body: storedBody, at, durationMs };
+  const finished = { ...outcome, body: storedBody, at, isBuilt: webhook !== undefined, durationMs };
   metrics.attempted(finished.state === 'delivered' ? 'delivered' : 'failed', durationMs / 1_000);
   return finished;
 }
@@ -106,7 +106,7 @@ function containsKey({ includeKeys }: DueEndpoint, { type }: ClaimedDelivery): b
   return includeKeys && type === 'license.issued';
 }
 
-type Outcome = Omit<FinishedDelivery, 'at' | 'durationMs'>;
+type Outcome = Omit<FinishedDelivery, 'at' | 'isBuilt' | 'durationMs'>;
 
 function outcomeOf(result: SendResult, delivery: ClaimedDelivery, at: Date): Outcome {
   const { eventId, endpointId, claimedUntil, attempts } = delivery;

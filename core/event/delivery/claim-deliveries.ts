@@ -119,6 +119,8 @@ type ClaimedRow = Omit<ClaimedDelivery, 'claimedUntil' | 'number' | 'at'> & {
 export type FinishedDelivery = Pick<ClaimedDelivery, 'eventId' | 'endpointId' | 'claimedUntil'> & {
   readonly state: 'pending' | 'delivered' | 'failed';
   readonly at: Date;
+  /** False if the hub could not build the webhook, so that the attempt says nothing about the endpoint. */
+  readonly isBuilt: boolean;
   /** Undefined unless the delivery stays pending. */
   readonly nextAttemptAt: Date | undefined;
   readonly status: number | undefined;
@@ -129,7 +131,7 @@ export type FinishedDelivery = Pick<ClaimedDelivery, 'eventId' | 'endpointId' | 
 
 /**
  * Records the results of attempts whose claims are not lost. Sets `failing_since` of an endpoint at its first
- * failure, and clears it at the next success.
+ * failure, and clears it at the next success. Webhooks that the hub could not build do not change it.
  */
 export async function finishDeliveries(pool: Pool, finished: readonly FinishedDelivery[]): Promise<void> {
   await pool.query({
@@ -137,9 +139,9 @@ export async function finishDeliveries(pool: Pool, finished: readonly FinishedDe
     // event_delivery_pkey, event_endpoint_pkey
     text: `with finished as (
              select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::timestamptz[],
-               $6::int[], $7::text[], $8::text[], $9::int[], $10::timestamptz[])
+               $6::int[], $7::text[], $8::text[], $9::int[], $10::timestamptz[], $11::boolean[])
              as t (event_id, endpoint_id, state, at, next_attempt_at, status, body, problem, duration_ms,
-               claimed_until)
+               claimed_until, is_built)
            ), updated as (
              update event_delivery d
              set state = t.state, attempts = d.attempts + 1, next_attempt_at = t.next_attempt_at,
@@ -150,7 +152,7 @@ export async function finishDeliveries(pool: Pool, finished: readonly FinishedDe
                and d.state = 'pending' and d.next_attempt_at = t.claimed_until
            ), results as (
              select endpoint_id, bool_or(state = 'delivered') as succeeds, min(at) as at
-             from finished group by endpoint_id
+             from finished where is_built group by endpoint_id
            ), changed as (
              -- In the order of ids, so that two hubs do not deadlock.
              select e.id, r.succeeds, r.at from event_endpoint e join results r on r.endpoint_id = e.id
@@ -163,7 +165,7 @@ export async function finishDeliveries(pool: Pool, finished: readonly FinishedDe
       ...columns(finished, 'eventId', 'endpointId', 'state', 'at', 'nextAttemptAt'),
       ...columns(finished, 'status', 'body', 'problem'),
       finished.map(({ durationMs }) => Math.round(durationMs)),
-      ...columns(finished, 'claimedUntil'),
+      ...columns(finished, 'claimedUntil', 'isBuilt'),
     ],
   });
 }

@@ -59,7 +59,7 @@ export async function deliverToEndpoint(options: DeliverOptions, endpoint: DueEn
         await options.finish(result);
         open.delete(next);
         // The endpoint is not the cause if the hub cannot build the webhook.
-        if (prepared.webhook === undefined) continue;
+        if (!result.isBuilt) continue;
         const reason = reasonToDisable(result, endpoint);
         if (reason !== undefined) disabling ??= options.disable(endpoint.id, reason);
         await disabling;

@@ -164,7 +164,7 @@ export type Endpoint = Message<"hub.event.v1.Endpoint"> & {
   disabledReason: string;
 
   /**
-   * Time of the first failed attempt since the last success; unset if the last attempt succeeded.
+   * Time of the first failure of the endpoint since its last success; unset if the last attempt succeeded.
    *
    * @generated from field: google.protobuf.Timestamp failing_since = 11;
    */

@@ -402,28 +402,55 @@ describe('deliveries', () => {
 
   it('that the hub cannot sign fail, and do not disable their endpoint', async () => {
     const { endpointId } = await addForApp();
-    await query(
-      hub.databaseUrl,
-      `update event_endpoint
-       set sealed_secret = set_byte(sealed_secret, 40, 255 - get_byte(sealed_secret, 40)) where id = $1`,
-      [parseId('whe', endpointId)],
-    );
+    receiver.answer = () => 500;
     const eventId = await issue();
+    await untilDelivery(events, { eventId, endpointId }, ({ attempts }) => attempts === 1, 'it failed');
+    expect((await events.getEndpoint({ endpointId })).endpoint?.failingSince).not.to.equal(undefined);
+    await invertSecret(hub, endpointId);
+    aheadMs = 80 * HOUR_MS;
+    await wake();
     const failed = await untilDelivery(
+      events,
+      { eventId, endpointId },
+      ({ attempts }) => attempts === 2,
+      'the failure is recorded',
+    );
+    expect(failed.problem).to.equal('the hub cannot build the delivery: its log says why');
+    // A change runs after the one that would have disabled it.
+    await addForApp(other);
+    expect((await events.getEndpoint({ endpointId })).endpoint?.disabledReason).to.equal('');
+    expect(receiver.received).to.have.length(1);
+  });
+
+  it('that the hub cannot sign do not begin the three days that disable their endpoint', async () => {
+    const { endpointId } = await addForApp();
+    await invertSecret(hub, endpointId);
+    const eventId = await issue();
+    const unsigned = await untilDelivery(
       events,
       { eventId, endpointId },
       ({ attempts }) => attempts === 1,
       'the failure is recorded',
     );
-    expect(failed.problem).to.equal('the hub cannot build the delivery: its log says why');
-    expect((await events.getEndpoint({ endpointId })).endpoint?.failingSince).not.to.equal(undefined);
+    expect(unsigned.problem).to.equal('the hub cannot build the delivery: its log says why');
+    expect((await events.getEndpoint({ endpointId })).endpoint?.failingSince).to.equal(undefined);
+    expect(receiver.received).to.deep.equal([]);
+    await invertSecret(hub, endpointId);
+    receiver.answer = () => 503;
     aheadMs = 80 * HOUR_MS;
     await wake();
-    await untilDelivery(events, { eventId, endpointId }, ({ attempts }) => attempts === 2, 'it failed again');
+    const failed = await untilDelivery(
+      events,
+      { eventId, endpointId },
+      ({ attempts }) => attempts === 2,
+      'the endpoint has refused it',
+    );
+    expect(failed.responseStatus).to.equal(503);
     // A change runs after the one that would have disabled it.
     await addForApp(other);
-    expect((await events.getEndpoint({ endpointId })).endpoint?.disabledReason).to.equal('');
-    expect(receiver.received).to.deep.equal([]);
+    const { endpoint } = await events.getEndpoint({ endpointId });
+    expect(endpoint?.disabledReason).to.equal('');
+    expect(endpoint?.failingSince).to.deep.equal(failed.lastAttemptAt);
   });
 
   it('are not counted while the database is unavailable', async () => {
@@ -471,6 +498,16 @@ describe('deliveries', () => {
     expect(rows).to.deep.equal([]);
   });
 });
+
+/** Makes the secret of the endpoint unreadable; a second call makes it readable again. */
+async function invertSecret({ databaseUrl }: TestHub, endpointId: string): Promise<void> {
+  await query(
+    databaseUrl,
+    `update event_endpoint
+     set sealed_secret = set_byte(sealed_secret, 40, 255 - get_byte(sealed_secret, 40)) where id = $1`,
+    [parseId('whe', endpointId)],
+  );
+}
 
 /** Pending deliveries that any hub may claim now. */
 async function unclaimed({ databaseUrl }: TestHub, endpointId: string): Promise<number> {

@@ -71,11 +71,12 @@ export function createErase({ db, sealer, clock, lockSessions, erasers, queue }:
           const { id } = customer;
           const { emails, values } = await collectPersonalData(client, sealer, customer);
           const sessions = await lockSessions(client, { id, emails });
-          const now = clock();
-          await eraseCustomer(client, id, now);
+          await eraseCustomer(client, id, clock());
           const erased = { id, sessionIds: sessions.ids, values: [...values, ...sessions.values] };
           const counts: Facts[] = [];
           for (const erase of erasers) counts.push(await erase(client, erased));
+          // The erasers may take long, and an audit entry must not follow much later ones.
+          const now = clock();
           await recordEvent(client, now, { type: 'customer.erased', objectId: customer.id });
           await recordChangeNow(client, actor, now, {
             action: 'customer.erase',

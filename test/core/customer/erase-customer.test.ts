@@ -26,7 +26,8 @@ import {
   untilStatus,
 } from '../../support/hub/payment.ts';
 import { activate } from '../../support/network/rest.ts';
-import { query } from '../../support/postgres/databases.ts';
+import { query, waitsForLock, withClient } from '../../support/postgres/databases.ts';
+import { until } from '../../support/until.ts';
 import { startProvider } from '../payment/providers/fake-provider.ts';
 
 describe('erasing a customer', () => {
@@ -38,6 +39,7 @@ describe('erasing a customer', () => {
   let sessionId: string;
   let otherSessionId: string;
   const log: string[] = [];
+  let aheadMs = 0;
 
   before(async () => {
     const sink = new Writable({
@@ -46,7 +48,7 @@ describe('erasing a customer', () => {
         done();
       },
     });
-    payments = await startPayments({ log: sink });
+    payments = await startPayments({ log: sink, clock: () => new Date(Date.now() + aheadMs) });
     canaries = createCanaries();
     const customers = createClient(CustomerService, payments.hub.transport);
     const formerEmail = `${canaries.make()}@example.com`;
@@ -282,6 +284,37 @@ describe('erasing a customer', () => {
     expect(await customers.createCustomer(request).catch((error) => String(error))).to.contain(
       'idempotency key',
     );
+  });
+
+  it('leaves an audit log that verifies if it takes longer than the log tolerates', async () => {
+    const { databaseUrl, transport } = payments.hub;
+    const customers = createClient(CustomerService, transport);
+    const create = async (name: string): Promise<string> => {
+      const { customer } = await customers.createCustomer({ name });
+      return customer?.customerId ?? '';
+    };
+    const erased = await create('Slow');
+    await withClient(databaseUrl, async (client) => {
+      await client.query(`begin; select from hub_lock where name = 'event_counter' for update`);
+      const erasing = customers.eraseCustomer({ customerId: erased });
+      erasing.catch(() => {}); // handled below
+      await until(
+        () => waitsForLock(databaseUrl, `from hub_lock where name = 'event_counter'`),
+        'the erasure waits for the lock of the sequencer',
+      );
+      aheadMs = 11 * 60_000;
+      const later = await create('Later');
+      await until(async () => {
+        const linked = 'select from audit_link join audit_entry on id = entry_id where subject = $1';
+        return (await query(databaseUrl, linked, [later])).length === 1;
+      }, 'a later entry is linked');
+      await client.query('rollback');
+      await erasing;
+    });
+    const audit = createClient(AuditService, transport);
+    const { entries } = await audit.listAuditEntries({ subject: erased, action: 'customer.erase' });
+    expect(entries).to.have.length(1);
+    expect((await audit.verifyAuditLog({})).broken).to.equal(undefined);
   });
 
   /** The personal values of a session that stays. */

@@ -58,7 +58,6 @@ export async function requestRefund(
   const { concurrency } = options;
   const { session } = lease;
   const call = async (): Promise<ProviderRefund | undefined> => {
-    lease.requireTimeLeft();
     if (!(await markRequested(options, lease, refund))) return undefined;
     return refunds.request(access, {
       payment: paymentOf(session),
@@ -79,10 +78,11 @@ export async function requestRefund(
 /**
  * Resolves with false if the refund must not be requested. Sets a refund that is no longer possible to
  * failed.
+ * @throws ProviderUnavailable if the lease expires too soon for the request
  */
 function markRequested(
   options: RequestOptions,
-  { session: { id: sessionId }, fence }: VerificationLease,
+  { session: { id: sessionId }, fence, requireTimeLeft }: VerificationLease,
   refund: StoredRefund,
 ): Promise<boolean> {
   const at = options.clock();
@@ -96,6 +96,8 @@ function markRequested(
       await recordRefunds(client, send, session, [{ before: refund, after }], { ...options, at });
       return false;
     }
+    // After the wait for the session.
+    requireTimeLeft();
     send({
       name: 'mark_refund_requested',
       // refund_pkey

@@ -10,6 +10,8 @@ import { createSyncRefunds } from '../../../../core/payment/refunds/sync-refunds
 import { createProviderConcurrency } from '../../../../core/payment/slots/provider-connections.ts';
 import { createVerificationLeases } from '../../../../core/payment/verification/lease.ts';
 import { createMetrics } from '../../../../lib/metrics/metrics.ts';
+import { withClient } from '../../../support/postgres/databases.ts';
+import { until } from '../../../support/until.ts';
 import {
   json,
   type ScriptedProvider,
@@ -102,6 +104,31 @@ describe('a refund whose request is not sent', () => {
     const [, second] = await readRefunds(ids);
     expect(second).to.include({
       requests: 0,
+      reason: 'the hub could not send the request: the earlier calls of this verification took too long',
+    });
+  });
+
+  it('because the wait for its session used up the lease, counts no request', async () => {
+    const sessionId = await pay();
+    const ids = await storeRefunds(sessionId, 1);
+    const { promise: end, resolve: freePlace } = Promise.withResolvers<void>();
+    const call = concurrency.run(SLOT, () => end);
+    const request = createSync().request(sessionId, 0);
+    await until(() => concurrency.load(SLOT).waiting === 1, 'the request waits with its lease');
+    const waitsSince = performance.now();
+    await withClient(scene.hub.databaseUrl, async (client) => {
+      await client.query('begin');
+      await client.query('select from charge_session where id = $1 for update', [sessionId]);
+      freePlace();
+      // A request needs a second, and must end half a second before the lease.
+      await until(() => performance.now() - waitsSince > LEASE_MS - 1_500, 'too little time is left');
+      await client.query('commit');
+    });
+    await Promise.all([call, request]);
+    const [refund] = await readRefunds(ids);
+    expect(refund).to.deep.include({
+      requests: 0,
+      requested: false,
       reason: 'the hub could not send the request: the earlier calls of this verification took too long',
     });
   });

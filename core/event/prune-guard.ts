@@ -4,12 +4,14 @@ import type { PoolClient } from 'pg';
 /**
  * Months are dropped by the ids of events, whose times come from the clocks of several hubs. If these differ,
  * an event may stay although one with a larger number is dropped. A stream that begins with it finds a gap.
+ * Events of the default partition stay, even if the clock of their hub was before 2020.
  */
 export async function recordLastPruned(client: PoolClient, floor: string): Promise<void> {
   await client.query(
     // event_number_idx of the months, event_counter_pkey
     `insert into event_counter as c
-     select 'pruned', number from event where id < $1 order by number desc limit 1
+     select 'pruned', number from event where id < $1 and tableoid <> 'event_default'::regclass
+     order by number desc limit 1
      on conflict (name) do update set last_number = greatest(c.last_number, excluded.last_number)`,
     [floor],
   );

@@ -48,6 +48,23 @@ describe('a stream of events', () => {
     }
     return taken;
   };
+  /** Numbers events with these UUIDs. Returns the number before. */
+  const addEvents = async (ids: readonly string[]): Promise<number> => {
+    const [row] = await query<{ before: string }>(
+      shared.databaseUrl,
+      `with counted as (
+         update event_counter set last_number = last_number + cardinality($1::uuid[]) where name = 'events'
+         returning last_number - cardinality($1::uuid[]) as before
+       ), added as (
+         insert into event (id, number, type, object_id, at)
+         select id, before + n, 'customer.created', id, now()
+         from counted, unnest($1::uuid[]) with ordinality as t (id, n)
+       )
+       select before from counted`,
+      [ids],
+    );
+    return Number(row?.before);
+  };
   const refusalOf = (request: object) => refusalCode(take(request, 1));
 
   it('continues after a cursor at another hub, and ends cleanly with its hub', async () => {
@@ -111,25 +128,22 @@ describe('a stream of events', () => {
   it('begins after the last pruned event, also if one before it stays', async () => {
     // Hubs whose clocks differ number events around the end of a month.
     const [first, pruned, last] = [newUuid(), '0194ed27-dc00-7000-8000-000000000000', newUuid()];
-    const [row] = await query<{ before: string }>(
-      shared.databaseUrl,
-      `with counted as (
-         update event_counter set last_number = last_number + 3 where name = 'events'
-         returning last_number - 3 as before
-       ), added as (
-         insert into event (id, number, type, object_id, at)
-         select id, before + n, 'customer.created', id, now()
-         from counted, unnest($1::uuid[]) with ordinality as t (id, n)
-       )
-       select before from counted`,
-      [[first, pruned, last]],
-    );
-    const before = Number(row?.before);
+    const before = await addEvents([first, pruned, last]);
     const retention = createClient(RetentionService, hub.transport);
     await retention.pruneMonths({ before: '2025-03' });
     expect((await take({ cursor: '0' }, 1))[0]?.cursor).to.equal(String(before + 3));
     expect((await take({ cursor: String(before + 2) }, 1))[0]?.cursor).to.equal(String(before + 3));
     expect(await refusalOf({ cursor: String(before + 1) })).to.equal('cursor_pruned');
+  });
+
+  it('continues before an event that stays because the clock of its hub was wrong', async () => {
+    const [early, last] = ['00000000-1000-7000-8000-000000000000', newUuid()];
+    const before = await addEvents([early, last]);
+    const retention = createClient(RetentionService, hub.transport);
+    await query(shared.databaseUrl, `select make_month_partitions('event', '{2025-03-01}')`);
+    await retention.pruneMonths({ before: '2025-04' });
+    const cursors = (await take({ cursor: String(before) }, 2)).map(({ cursor }) => cursor);
+    expect(cursors).to.deep.equal([String(before + 1), String(before + 2)]);
   });
 
   describe('whose reader is slow', () => {

@@ -90,31 +90,43 @@ function recordBatch(pool: Pool, { type, name, time, daysBefore }: Expiry, now: 
   });
 }
 
-export type PassedEnd = {
+/**
+ * Longer than a transaction waits for its locks. Until it commits, the task does not pass an end that is
+ * further ahead.
+ */
+const FAR_AHEAD_MS = 3_600_000;
+
+/** How a change moves the end of a license. */
+export type MovedEnd = {
   /** UUIDs. */
   readonly licenseId: string;
   readonly appId: string;
-  /** The end of the grace. */
-  readonly endsAt: Date;
+  /** The ends of the grace, in milliseconds since the epoch; infinite for a license that does not end. */
+  readonly beforeMs: number;
+  readonly afterMs: number;
 };
 
 /**
- * Records that a license has expired, if the task has passed its end. The task does not look at earlier times
- * again, so it does not find a license that a change makes expire. The lock on the mark holds the task up
- * until the change is committed, so either of them records the event, and not both.
+ * Records that a license has expired, if a change moves its end back to a time that the task has passed. The
+ * task does not look at such times again. If it has passed the end before the change, it has recorded the
+ * event. The lock on the mark holds the task up until the change is committed, so either of them records the
+ * event, and not both.
+ *
+ * @param now may be earlier than the wait for a lock
  */
 export async function recordPassedEnd(
   client: PoolClient,
-  { licenseId, appId, endsAt }: PassedEnd,
+  { licenseId, appId, beforeMs, afterMs }: MovedEnd,
   now: Date,
 ): Promise<void> {
-  const { rows } = await client.query<{ isPassed: boolean }>({
+  if (afterMs >= beforeMs || afterMs > now.getTime() + FAR_AHEAD_MS) return;
+  const { rows } = await client.query<{ passedMs: number }>({
     name: 'lock_expiry_mark',
-    // Locks the mark whatever its time is, and compares the time after the lock is granted.
-    text: `select announced_until >= $1 as "isPassed" from license_expiry_mark
+    // Returns the time that the mark has after the lock is granted.
+    text: `select ${epochMs('announced_until')} as "passedMs" from license_expiry_mark
            where type = 'license.expired' for share`,
-    values: [endsAt],
   });
-  if (rows[0]?.isPassed)
+  const passedMs = rows[0]?.passedMs ?? Number.NEGATIVE_INFINITY;
+  if (afterMs <= passedMs && passedMs < beforeMs)
     await recordEvent(client, now, { type: 'license.expired', objectId: licenseId, appId });
 }

@@ -181,7 +181,7 @@ describe('the event of an expired license', () => {
     const licenseId = await issue(10);
     await pass();
     await withClient(hub.databaseUrl, async (client) => {
-      const endsAt = new Date(now + DAY_MS);
+      const afterMs = now + DAY_MS;
       afterDays(5);
       await client.query('begin');
       const id = parseId('lic', licenseId) ?? '';
@@ -191,7 +191,7 @@ describe('the event of an expired license', () => {
       );
       await recordPassedEnd(
         client as pg.PoolClient,
-        { licenseId: id, appId: rows[0]?.appId ?? '', endsAt },
+        { licenseId: id, appId: rows[0]?.appId ?? '', beforeMs: afterMs + 10 * DAY_MS, afterMs },
         new Date(now),
       );
       const passing = pass();
@@ -213,7 +213,7 @@ describe('the event of an expired license', () => {
         [new Date(now)],
       );
       const changing = endGrace(licenseId);
-      await until(() => waitsForLock(hub.databaseUrl, 'isPassed'), 'the change waits');
+      await until(() => waitsForLock(hub.databaseUrl, 'passedMs'), 'the change waits');
       await client.query('commit');
       await changing;
     });
@@ -231,5 +231,42 @@ describe('the event of an expired license', () => {
       'license.reinstated',
       'license.expired',
     ]);
+  });
+
+  it('is recorded once if the task is late, and a change moves an end that has passed', async () => {
+    const licenseId = await issue(10);
+    afterDays(11);
+    now -= 10_000;
+    await pass();
+    now += 20_000;
+    await endGrace(licenseId);
+    expect((await typesOf(licenseId)).sort()).to.deep.equal(['license.expired', 'license.updated']);
+  });
+
+  it('is not recorded again if a change moves an end that the task has passed', async () => {
+    const licenseId = await issue(10);
+    afterDays(12);
+    await pass();
+    await endGrace(licenseId);
+    expect(await typesOf(licenseId)).to.deep.equal(['license.expired', 'license.updated']);
+  });
+
+  it('is recorded if the new end passes while the change waits for the license', async () => {
+    const licenseId = await issue(0);
+    await withClient(hub.databaseUrl, async (client) => {
+      await client.query('begin');
+      await client.query('select from license where id = $1 for update', [parseId('lic', licenseId)]);
+      const changing = hub.admin.updateLicense({
+        licenseId,
+        updateMask: { paths: ['expires_at'] },
+        expiresAt: { seconds: BigInt(Math.floor(now / 1_000)) + 2n, nanos: 0 },
+      });
+      await until(() => waitsForLock(hub.databaseUrl, 'l.app_id as "appId"'), 'the change waits');
+      now += 4_000;
+      await pass();
+      await client.query('commit');
+      await changing;
+    });
+    expect(await typesOf(licenseId)).to.deep.equal(['license.updated', 'license.expired']);
   });
 });

@@ -10,9 +10,8 @@ export async function recordIfExpired(
   { before, after }: { readonly before: LockedLicense; readonly after: LockedLicense },
   now: Date,
 ): Promise<void> {
-  const endMs = endOf(after);
-  if (endOf(before) <= now.getTime() || endMs > now.getTime()) return;
-  await recordPassedEnd(client, { licenseId: after.id, appId: after.app.id, endsAt: new Date(endMs) }, now);
+  const [beforeMs, afterMs] = [endOf(before), endOf(after)];
+  await recordPassedEnd(client, { licenseId: after.id, appId: after.app.id, beforeMs, afterMs }, now);
 }
 
 /** A license that is revoked does not expire. A suspension does not delay the expiry. */

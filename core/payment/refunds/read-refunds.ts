@@ -67,3 +67,20 @@ export async function sumPendingRefunds(
   });
   return BigInt(rows[0]?.sum ?? 0);
 }
+
+/** What the usage log has subtracted for refunds of a payment of the session, in minor units. */
+export async function sumDeductedRefunds(
+  client: PoolClient,
+  { id }: Pick<StoredSession, 'id'>,
+  gatewayTransactionId: string,
+): Promise<bigint> {
+  const { rows } = await client.query<{ sum: string }>({
+    name: 'sum_deducted_refunds',
+    // refund_session_idx, usage_log_pkey. The entry of a refund has the id of the refund.
+    text: `select coalesce(-sum(u.amount_minor), 0)::text as sum
+           from refund r join usage_log u on u.id = r.id and u.kind = 'refund'
+           where r.session_id = $1 and r.gateway_transaction_id = $2`,
+    values: [id, gatewayTransactionId],
+  });
+  return BigInt(rows[0]?.sum ?? 0);
+}

@@ -68,8 +68,8 @@ export type SessionUpdate = {
   /** The payment that settles the session. */
   readonly gatewayTransactionId?: string;
   readonly bankTransactionId?: string | undefined;
-  /** Another payment settles the session: nothing of it has been refunded. */
-  readonly isUnrefunded?: true;
+  /** What has been refunded of the payment that settles the session, if that is another payment. */
+  readonly refundedMinor?: bigint;
   /** The provider's rating of the verified payment; `risk` is undefined if the provider does not rate it. */
   readonly rating?: { readonly risk: Risk | undefined };
   /** Hold the session for review. The sweep verifies it again, because the rating may change. */
@@ -96,12 +96,18 @@ type Context = { readonly session: StoredSession; readonly finding: Finding; rea
 export type Circumstances = {
   /** The state of the proof of a `paid` finding, if the session is not paid yet. */
   readonly proof?: ProofState | undefined;
+  /**
+   * What has been refunded of the payment that settles the session: for the proof `again` of another payment
+   * than the last one.
+   */
+  readonly refundedMinor?: bigint | undefined;
   /** The sum of the pending refunds, for a `reversed` finding about a paid session. */
   readonly openRefundsMinor?: bigint | undefined;
 };
 
 /** `session` is locked. */
-export function decide(context: Context, { proof, openRefundsMinor = 0n }: Circumstances): Decision {
+export function decide(context: Context, circumstances: Circumstances): Decision {
+  const { proof, openRefundsMinor = 0n } = circumstances;
   const { session, finding, at } = context;
   const { verdict, callbackIds } = finding;
   const isPaid = session.status === 'success';
@@ -115,12 +121,12 @@ export function decide(context: Context, { proof, openRefundsMinor = 0n }: Circu
       // Not by the usage log: the first entry may have been pruned.
       const kind = session.gatewayTransactionId === undefined ? 'payment' : 'later_payment';
       // A payment that the provider confirms again after its reversal keeps its refunds.
-      const refundedMinor = proof === 'again' ? session.refundedMinor : 0n;
+      const refundedMinor = proof === 'again' ? (circumstances.refundedMinor ?? session.refundedMinor) : 0n;
       const decision = transition(context, 'paid', {
         gatewayTransactionId,
         bankTransactionId,
         rating: { risk },
-        ...(proof === 'new' && { isUnrefunded: true }),
+        refundedMinor,
       });
       const amountMinor = session.amount.minor - refundedMinor;
       if (amountMinor === 0n) return decision;

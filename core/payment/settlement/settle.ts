@@ -22,7 +22,7 @@ import { markOtherPayments, type PaymentName } from '../duplicates/mark-for-chec
 import { applyRules, type FeeRuleFacts, readRulesInForce } from '../fees/rules.ts';
 import type { Fulfillment, Sales } from '../order-interface.ts';
 import { ProviderUnavailable } from '../providers/driver.ts';
-import { sumPendingRefunds } from '../refunds/read-refunds.ts';
+import { sumDeductedRefunds, sumPendingRefunds } from '../refunds/read-refunds.ts';
 import { lockSessions, type StoredSession } from '../sessions/read-sessions.ts';
 import type { PaymentDependencies } from '../shared-dependencies.ts';
 import { type Fence, isFenced } from '../verification/lease.ts';
@@ -223,6 +223,7 @@ async function judge(
 ): Promise<Judged | undefined> {
   if (isFenced(finding, session)) return { finding, session };
   let proof: ProofState | undefined;
+  let refundedMinor: bigint | undefined;
   // Refunds of the hub may be what the provider reports as a reversal.
   const mayBeRefunded = finding.verdict.kind === 'reversed' && session.status === 'success';
   const openRefundsMinor = mayBeRefunded ? await sumPendingRefunds(client, session) : undefined;
@@ -230,10 +231,23 @@ async function judge(
     const isNew = isFullyAssigned(finding, assigned);
     if (!isNew && isShared) return undefined;
     proof = isNew ? 'new' : (await hasPaidAnother(client, session, finding)) ? 'used' : 'again';
+    if (proof === 'again' && !isLastPayment(session, finding))
+      refundedMinor = await sumDeductedRefunds(client, session, finding.verdict.gatewayTransactionId);
   }
-  const decision = decide({ finding, session, at }, { proof, openRefundsMinor });
+  const decision = decide({ finding, session, at }, { proof, refundedMinor, openRefundsMinor });
   if (isShared && reverses({ session, decision })) return undefined;
   return { finding, session, proof, decision };
+}
+
+/** Whether the payment is the last one that settled the session. The provider may give it another id. */
+function isLastPayment(
+  { gatewayTransactionId, bankTransactionId }: StoredSession,
+  { verdict }: PaidFinding,
+): boolean {
+  return (
+    verdict.gatewayTransactionId === gatewayTransactionId ||
+    (verdict.bankTransactionId !== undefined && verdict.bankTransactionId === bankTransactionId)
+  );
 }
 
 async function writeChanges(

@@ -84,7 +84,7 @@ export function updateSessions(sessions: readonly SettledSession[], at: Date): W
                gateway_transaction_id = coalesce(t.gateway_transaction_id, c.gateway_transaction_id),
                bank_transaction_id = case when t.gateway_transaction_id is null then c.bank_transaction_id
                  else t.bank_transaction_id end,
-               refunded_minor = case when t.is_unrefunded then 0 else c.refunded_minor end,
+               refunded_minor = coalesce(t.refunded_minor, c.refunded_minor),
                refund_check_at = case when t.status = 'success' then
                  case when c.status = 'success' then c.refund_check_at
                    else least(c.refund_check_at, t.refund_check_at) end end,
@@ -108,7 +108,7 @@ export function updateSessions(sessions: readonly SettledSession[], at: Date): W
              id uuid, status text, verified boolean, claims int, reason text, gateway_transaction_id text,
              provider_payment_id text, checkout_url text, is_rated boolean, risk_level int, risk_title text,
              is_held boolean, check_at timestamptz, lease_holder uuid, bank_transaction_id text,
-             is_unrefunded boolean, refund_check_at timestamptz)
+             refunded_minor bigint, refund_check_at timestamptz)
            where c.id = t.id and c.id = any($2)`,
     values: [JSON.stringify(sessions.map((session) => rowOf(session, at))), sessions.map(({ id }) => id), at],
   };
@@ -131,7 +131,7 @@ function rowOf({ id, gateway, next, update, leaseHolder }: SettledSession, at: D
     check_at: update.checkAt,
     lease_holder: leaseHolder,
     bank_transaction_id: update.bankTransactionId,
-    is_unrefunded: update.isUnrefunded ?? false,
+    refunded_minor: update.refundedMinor?.toString(),
     refund_check_at: next.status === 'success' ? firstRefundCheck(gateway, at) : undefined,
   };
 }

@@ -62,7 +62,12 @@ describe('a refund of an earlier payment', () => {
   };
 
   describe('at gateway_one', () => {
-    type Attempt = { readonly val_id: string; readonly status: 'VALID' | 'REVERSED' };
+    type Attempt = {
+      readonly val_id: string;
+      readonly status: 'VALID' | 'REVERSED';
+      /** The bank's id, if it is not made of `val_id`. */
+      readonly bank?: string;
+    };
     /** The attempts to pay, as the transaction query lists them. */
     let attempts: readonly Attempt[];
     /** The status of all refunds. */
@@ -107,11 +112,11 @@ describe('a refund of an earlier payment', () => {
         return json({ ...done, refund_ref_id, bank_tran_id, status: 'success' });
       }
       const tran_id = asked.get('tran_id') ?? '';
-      const element = attempts.map(({ val_id, status }) => ({
+      const element = attempts.map(({ val_id, status, bank = val_id }) => ({
         tran_id,
         status,
         val_id: `${val_id}-${tran_id}`,
-        bank_tran_id: `BANK-${val_id}-${tran_id}`,
+        bank_tran_id: `BANK-${bank}-${tran_id}`,
         amount: '100.00',
         currency: 'BDT',
       }));
@@ -139,6 +144,49 @@ describe('a refund of an earlier payment', () => {
       attempts = attempts.map((attempt) => ({ ...attempt, status: 'REVERSED' }));
       scene.clock.aheadMs += DAY_MS;
       await untilStatus(scene, session, 'cancelled');
+    });
+
+    it('is subtracted from its own payment only, when payments stand again after reversals', async () => {
+      const { sessionId } = session;
+      await refund(session, 2_500n);
+      await untilSummary(scene, sessionId, ['succeeded 2500 hub']);
+      await payAgain();
+      await refund(session, 4_000n);
+      await untilSummary(scene, sessionId, ['succeeded 2500 hub', 'succeeded 4000 hub']);
+      const reverseAll = async (): Promise<void> => {
+        attempts = attempts.map((attempt) => ({ ...attempt, status: 'REVERSED' }));
+        await recheck(session, 'cancelled');
+      };
+      const standAgain = async (valId: string): Promise<void> => {
+        await reverseAll();
+        attempts = attempts.map((attempt) =>
+          attempt.val_id === valId ? { ...attempt, status: 'VALID' } : attempt,
+        );
+        await recheck(session, 'success');
+      };
+      await standAgain('FIRST');
+      const before = [10_000n, -2_500n, -7_500n, 10_000n, -4_000n, -6_000n];
+      const ofFirst = { amounts: [...before, 7_500n], refunded: 2_500n };
+      expect(await booksOf(scene, sessionId)).to.deep.equal(ofFirst);
+      await standAgain('SECOND');
+      const ofSecond = { amounts: [...ofFirst.amounts, -7_500n, 6_000n], refunded: 4_000n };
+      expect(await booksOf(scene, sessionId)).to.deep.equal(ofSecond);
+      await refund(session);
+      const refunds = ['succeeded 2500 hub', 'succeeded 4000 hub', 'succeeded 6000 hub'];
+      await untilSummary(scene, sessionId, refunds);
+    });
+
+    it('stays subtracted from a payment that stands again with another validation id', async () => {
+      await refund(session, 2_500n);
+      await untilSummary(scene, session.sessionId, ['succeeded 2500 hub']);
+      attempts = [{ val_id: 'FIRST', status: 'REVERSED' }];
+      await recheck(session, 'cancelled');
+      attempts = [{ val_id: 'NEW', bank: 'FIRST', status: 'VALID' }];
+      await recheck(session, 'success');
+      expect(await booksOf(scene, session.sessionId)).to.deep.equal({
+        amounts: [10_000n, -2_500n, -7_500n, 7_500n],
+        refunded: 2_500n,
+      });
     });
 
     it('is checked until it is final, and leaves the present payment its amount', async () => {

@@ -3,9 +3,10 @@
 import type { Pool, PoolClient } from 'pg';
 import type { EventType } from '../../lib/presentation/event-types.ts';
 import { type Clock, DAY_MS } from '../clock.ts';
-import { recordEvent } from '../event/outbox.ts';
+import { recordEvents } from '../event/outbox.ts';
 import { epochMs } from '../storage/sql/epoch.ts';
 import { inTransaction } from '../storage/sql/transaction.ts';
+import { endsAtMs } from './state.ts';
 
 export type ExpiryEventsOptions = { readonly pool: Pool; readonly clock: Clock };
 
@@ -90,36 +91,54 @@ function recordBatch(pool: Pool, { type, name, time, daysBefore }: Expiry, now: 
   });
 }
 
-/**
- * Longer than a transaction waits for its locks. Until it commits, the task does not pass an end that is
- * further ahead.
- */
+/** Longer than a transaction lasts that issues, imports or changes licenses. */
 const FAR_AHEAD_MS = 3_600_000;
+
+/** Whether the task may pass the end of a license before a transaction commits that began after `now`. */
+export function mayPassSoon(endMs: number, now: Date): boolean {
+  return endMs <= now.getTime() + FAR_AHEAD_MS;
+}
+
+type Ending = {
+  readonly revoked: boolean;
+  readonly expiresAt?: Date | null | undefined;
+  readonly graceDays: number;
+};
+
+/**
+ * When a license expires after its grace, in milliseconds since the epoch; infinite if it does not. One that
+ * is revoked does not expire. A suspension does not delay the expiry.
+ */
+export function endOf({ revoked, expiresAt, graceDays }: Ending): number {
+  const endMs = revoked ? null : endsAtMs({ expiresAtMs: expiresAt?.getTime() ?? null, graceDays });
+  return endMs ?? Number.POSITIVE_INFINITY;
+}
 
 /** How a change moves the end of a license. */
 export type MovedEnd = {
   /** UUIDs. */
   readonly licenseId: string;
   readonly appId: string;
-  /** The ends of the grace, in milliseconds since the epoch; infinite for a license that does not end. */
+  /** The results of `endOf`; infinite before a license exists. */
   readonly beforeMs: number;
   readonly afterMs: number;
 };
 
 /**
- * Records that a license has expired, if a change moves its end back to a time that the task has passed. The
- * task does not look at such times again. If it has passed the end before the change, it has recorded the
- * event. The lock on the mark holds the task up until the change is committed, so either of them records the
- * event, and not both.
+ * Records which licenses have expired because a change moves their ends back to a time that the task has
+ * passed. The task does not look at such times again. If it has passed an end before the change, it has
+ * recorded the event. The lock on the mark holds the task up until the change is committed, so either of them
+ * records the event, and not both.
  *
  * @param now may be earlier than the wait for a lock
  */
-export async function recordPassedEnd(
+export async function recordPassedEnds(
   client: PoolClient,
-  { licenseId, appId, beforeMs, afterMs }: MovedEnd,
+  ends: readonly MovedEnd[],
   now: Date,
 ): Promise<void> {
-  if (afterMs >= beforeMs || afterMs > now.getTime() + FAR_AHEAD_MS) return;
+  const near = ends.filter(({ beforeMs, afterMs }) => afterMs < beforeMs && mayPassSoon(afterMs, now));
+  if (near.length === 0) return;
   const { rows } = await client.query<{ passedMs: number }>({
     name: 'lock_expiry_mark',
     // Returns the time that the mark has after the lock is granted.
@@ -127,6 +146,9 @@ export async function recordPassedEnd(
            where type = 'license.expired' for share`,
   });
   const passedMs = rows[0]?.passedMs ?? Number.NEGATIVE_INFINITY;
-  if (afterMs <= passedMs && passedMs < beforeMs)
-    await recordEvent(client, now, { type: 'license.expired', objectId: licenseId, appId });
+  const events = near
+    .filter(({ beforeMs, afterMs }) => afterMs <= passedMs && passedMs < beforeMs)
+    .map(({ licenseId, appId }) => ({ type: 'license.expired', objectId: licenseId, appId }) as const);
+  for (let from = 0; from < events.length; from += ROW_SIZE)
+    await client.query(recordEvents(now, events.slice(from, from + ROW_SIZE)));
 }

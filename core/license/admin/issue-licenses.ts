@@ -14,6 +14,7 @@ import { formatId } from '../../ids.ts';
 import type { ModuleDependencies } from '../../module-dependencies.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import type { App, License } from '../entities.ts';
+import { endOf, recordPassedEnds } from '../expiry-events.ts';
 import { deriveLicenseKey } from '../keys/license-key.ts';
 import type { KeySecrets } from '../keys/open-key-secrets.ts';
 import { findApp } from './find-app.ts';
@@ -73,6 +74,11 @@ export function createIssueLicenses({ db, sealer, keySecrets, clock }: IssueOpti
       send(insertLicenses(rows, { appId: app.id, keySecretId, createdAt: now, terms }));
       const events = ids.map((objectId) => ({ type: 'license.issued', objectId, appId: app.id }) as const);
       send(recordEvents(now, events));
+      // The expiry may have passed during the waits for the customer and for the idempotency key.
+      const afterMs = endOf({ ...terms, revoked: false });
+      const end = { appId: app.id, beforeMs: Number.POSITIVE_INFINITY, afterMs };
+      const ends = ids.map((licenseId) => ({ ...end, licenseId }));
+      await recordPassedEnds(client, ends, now);
       await recordChangeNow(client, actor, now, {
         action: 'license.issue',
         subject: formatId('app', app.id),

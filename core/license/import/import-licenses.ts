@@ -15,6 +15,7 @@ import { LockHeld, takeLock } from '../../storage/hub-lock.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import { findApp } from '../admin/find-app.ts';
 import { type App, LimitProfileSchema } from '../entities.ts';
+import { endOf, type MovedEnd, mayPassSoon, recordPassedEnds } from '../expiry-events.ts';
 import type { ImportPepper } from '../keys/import-pepper.ts';
 import { createCheckLine, type ImportRow, type LineError } from './check-lines.ts';
 import { createImportCustomers } from './import-customers.ts';
@@ -138,6 +139,8 @@ function createRun({ client, app, caller, dryRun, checkLine, now, clock }: RunOp
   let revoked = 0;
   let firstId: string | undefined;
   let lastId: string | undefined;
+  /** Those ends after `now` that may pass before the commit. */
+  const ends: MovedEnd[] = [];
 
   const store = async (rows: readonly ImportRow[]): Promise<void> => {
     const { ids: customerIds, errors: unseen } = await customers.resolve(rows, true);
@@ -145,6 +148,11 @@ function createRun({ client, app, caller, dryRun, checkLine, now, clock }: RunOp
     errors.push(...unseen);
     firstId ??= ids.at(0);
     lastId = ids.at(-1) ?? lastId;
+    for (const [place, row] of rows.entries()) {
+      const [licenseId = '', afterMs] = [ids[place], endOf(row)];
+      if (afterMs > now.getTime() && mayPassSoon(afterMs, now))
+        ends.push({ licenseId, appId: app.id, beforeMs: Number.POSITIVE_INFINITY, afterMs });
+    }
   };
 
   return {
@@ -178,9 +186,10 @@ function createRun({ client, app, caller, dryRun, checkLine, now, clock }: RunOp
       return { imported: 0, customersCreated: 0, errors: inOrder };
     },
 
-    record(): Promise<void> {
+    async record(): Promise<void> {
+      await recordPassedEnds(client, ends, clock());
       // Not `now`: the stream may have taken long, and an audit entry must not follow much later ones.
-      return recordChangeNow(client, caller.actor, clock(), {
+      await recordChangeNow(client, caller.actor, clock(), {
         action: 'license.import',
         subject: formatId('app', app.id),
         before: null,

@@ -1,7 +1,9 @@
+import { createClient } from '@connectrpc/connect';
 import { expect } from 'chai';
 import pg from 'pg';
 import { parseId } from '../../../core/ids.ts';
-import { createExpiryEvents, recordPassedEnd } from '../../../core/license/expiry-events.ts';
+import { createExpiryEvents, recordPassedEnds } from '../../../core/license/expiry-events.ts';
+import { CustomerService } from '../../../gen/hub/customer/v1/customer_service_pb.ts';
 import { startHub, type TestHub } from '../../support/hub/hub.ts';
 import { createApp, issueLicense } from '../../support/hub/license.ts';
 import { query, waitsForLock, withClient } from '../../support/postgres/databases.ts';
@@ -146,9 +148,9 @@ describe('the event of an expired license', () => {
   const afterDays = (days: number): void => {
     now += days * DAY_MS;
   };
+  const inSeconds = (seconds: number) => ({ seconds: BigInt(Math.floor(now / 1_000) + seconds), nanos: 0 });
   const issue = async (graceDays: number): Promise<string> => {
-    const expiresAt = { seconds: BigInt(Math.floor(now / 1_000)) + 86_400n, nanos: 0 };
-    const { licenseId } = await issueLicense(hub.admin, { expiresAt, graceDays });
+    const { licenseId } = await issueLicense(hub.admin, { expiresAt: inSeconds(86_400), graceDays });
     return licenseId;
   };
   const endGrace = (licenseId: string) =>
@@ -189,9 +191,9 @@ describe('the event of an expired license', () => {
         'update license set grace_days = 0 where id = $1 returning app_id as "appId"',
         [id],
       );
-      await recordPassedEnd(
+      await recordPassedEnds(
         client as pg.PoolClient,
-        { licenseId: id, appId: rows[0]?.appId ?? '', beforeMs: afterMs + 10 * DAY_MS, afterMs },
+        [{ licenseId: id, appId: rows[0]?.appId ?? '', beforeMs: afterMs + 10 * DAY_MS, afterMs }],
         new Date(now),
       );
       const passing = pass();
@@ -259,7 +261,7 @@ describe('the event of an expired license', () => {
       const changing = hub.admin.updateLicense({
         licenseId,
         updateMask: { paths: ['expires_at'] },
-        expiresAt: { seconds: BigInt(Math.floor(now / 1_000)) + 2n, nanos: 0 },
+        expiresAt: inSeconds(2),
       });
       await until(() => waitsForLock(hub.databaseUrl, 'l.app_id as "appId"'), 'the change waits');
       now += 4_000;
@@ -268,5 +270,60 @@ describe('the event of an expired license', () => {
       await changing;
     });
     expect(await typesOf(licenseId)).to.deep.equal(['license.updated', 'license.expired']);
+  });
+
+  it('is recorded if the expiry passes while the request that issues the license waits', async () => {
+    const app = await createApp(hub.admin);
+    const { customer } = await createClient(CustomerService, hub.transport).createCustomer({ name: 'Ada' });
+    const { customerId = '' } = customer ?? {};
+    await withClient(hub.databaseUrl, async (client) => {
+      await client.query('begin');
+      await client.query('select from customer where id = $1 for update', [parseId('cus', customerId)]);
+      const issuing = hub.admin.issueLicenses({ app, count: 2, customerId, expiresAt: inSeconds(2) });
+      await until(() => waitsForLock(hub.databaseUrl, 'from customer'), 'the request waits');
+      now += 4_000;
+      await pass();
+      await client.query('commit');
+      const { licenses } = await issuing;
+      expect(licenses).to.have.length(2);
+      for (const { license } of licenses)
+        expect(await typesOf(license?.licenseId ?? '')).to.deep.equal(['license.expired']);
+    });
+  });
+
+  it('is recorded if the expiry passes during the import, but not if it was before', async () => {
+    const app = await createApp(hub.admin);
+    const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+    const soon = inSeconds(180);
+    async function* lines() {
+      yield { app };
+      yield {
+        licenses: [
+          { licenseKey: 'EXPIRES-DURING-THE-IMPORT', seatLimit: 1, expiresAt: soon },
+          { licenseKey: 'EXPIRED-BEFORE-THE-IMPORT', seatLimit: 2, expiresAt: inSeconds(-86_400) },
+          { licenseKey: 'REVOKED-BEFORE-THE-IMPORT', seatLimit: 3, expiresAt: soon, revoked: true },
+          { licenseKey: 'EXPIRES-AFTER-THE-IMPORT', seatLimit: 4, expiresAt: inSeconds(3_000) },
+        ],
+      };
+      await gate;
+    }
+    await pass();
+    const importing = hub.admin.importLicenses(lines());
+    const free = `select from hub_lock where name = 'license_import' for update skip locked`;
+    await until(async () => (await query(hub.databaseUrl, free)).length === 0, 'the import has begun');
+    now += 360_000;
+    await pass();
+    open();
+    expect(await importing).to.include({ imported: 4 });
+    const rows = await query<{ id: string; types: string[] }>(
+      hub.databaseUrl,
+      `select l.id, array(
+         select type from event where object_id = l.id and type like 'license.exp%'
+         union all select type from event_outbox where l.id = any(object_ids) and type like 'license.exp%'
+       ) as types
+       from license l join app a on a.id = l.app_id where a.slug = $1 order by l.seat_limit`,
+      [app],
+    );
+    expect(rows.map(({ types }) => types)).to.deep.equal([['license.expired'], [], [], []]);
   });
 });

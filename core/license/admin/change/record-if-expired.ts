@@ -1,7 +1,6 @@
 // Records the event of a license that a change made expire.
 import type { PoolClient } from 'pg';
-import { recordPassedEnd } from '../../expiry-events.ts';
-import { endsAtMs } from '../../state.ts';
+import { endOf, recordPassedEnds } from '../../expiry-events.ts';
 import type { LockedLicense } from './locked-license.ts';
 
 /** `before` and `after` are the same license before and after the change. */
@@ -10,12 +9,10 @@ export async function recordIfExpired(
   { before, after }: { readonly before: LockedLicense; readonly after: LockedLicense },
   now: Date,
 ): Promise<void> {
-  const [beforeMs, afterMs] = [endOf(before), endOf(after)];
-  await recordPassedEnd(client, { licenseId: after.id, appId: after.app.id, beforeMs, afterMs }, now);
+  const [beforeMs, afterMs] = [endOfLicense(before), endOfLicense(after)];
+  await recordPassedEnds(client, [{ licenseId: after.id, appId: after.app.id, beforeMs, afterMs }], now);
 }
 
-/** A license that is revoked does not expire. A suspension does not delay the expiry. */
-function endOf({ state, terms: { expiresAt, graceDays } }: LockedLicense): number {
-  const endMs = endsAtMs({ expiresAtMs: expiresAt?.getTime() ?? null, graceDays });
-  return state.revoked === null && endMs !== null ? endMs : Number.POSITIVE_INFINITY;
+function endOfLicense({ state, terms }: LockedLicense): number {
+  return endOf({ ...terms, revoked: state.revoked !== null });
 }

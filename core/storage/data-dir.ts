@@ -55,7 +55,7 @@ export async function openDataDir(path: string) {
     },
     writeAdminToken: (token: string) => replace(adminTokenFile, `${token}\n`),
     announce: (hub: HubFile) => replace(hubFile, `${JSON.stringify(hub)}\n`),
-    /** Removes the announcement of this process. Keeps a damaged file, which may be that of another process. */
+    /** Removes the announcement of this process. Keeps a damaged file: it may be that of another process. */
     async withdraw(): Promise<void> {
       const text = await readFile(hubFile, 'utf8').catch(undefinedIfMissing);
       const { pid, place } = parseObject(text ?? '') ?? {};

@@ -101,14 +101,16 @@ export async function measureCase(
     step();
   }
   const fastest = Math.max(...servers.flatMap((server) => collectionOf(server).warmUp));
-  for (const server of plan.connections.includes(1) ? servers : []) {
-    const window = { connections: 1, seconds: plan.warmUpSecondsAtOne, rate: fastest / 2 }; // one is slower than many
-    const load = await prepareWindow(each, server, window);
-    await untilIdle();
-    await load();
-  }
   // All rounds of a load follow each other: after 256 connections a server still collects garbage.
   for (const connections of plan.connections) {
+    for (const server of servers) {
+      // One connection is slower than many.
+      const [seconds, rate] =
+        connections === 1 ? [plan.warmUpSecondsAtOne, fastest / 2] : [plan.warmUpSecondsAtMany, fastest];
+      const load = await prepareWindow(each, server, { connections, seconds, rate });
+      await untilIdle();
+      await load();
+    }
     for (let round = 0; round < plan.rounds; round++) {
       // The order alternates: work that one side leaves to the database slows the next side.
       for (const side of round % 2 === 0 ? sides : sides.toReversed()) {

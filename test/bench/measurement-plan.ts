@@ -20,10 +20,12 @@ export type Plan = {
   /** Limits of the warm-up for each side and case. It ends earlier if the rate stops rising. */
   readonly warmUp: { readonly windowSeconds: number; readonly windowsAtMost: number };
   /**
-   * Duration of a second warm-up with one connection. At its rate V8 takes longer to compile the last hot code, which
-   * a p99 shows and a throughput does not.
+   * Duration of a second warm-up with one connection, before its rounds. At its rate V8 takes longer to compile the
+   * last hot code, which a p99 shows and a throughput does not.
    */
   readonly warmUpSecondsAtOne: number;
+  /** The same before the rounds with more connections, whose batches are larger than before. */
+  readonly warmUpSecondsAtMany: number;
   /** Rounds for each load of `PACED_LOADS`. */
   readonly latencyRounds: number;
   readonly latencySeconds: Readonly<Record<PacedLoad, number>>;
@@ -48,6 +50,7 @@ export const PLANS: Readonly<Record<Plan['name'], Plan>> = {
     secondsAtOne: 2,
     warmUp: { windowSeconds: 1, windowsAtMost: 6 },
     warmUpSecondsAtOne: 10,
+    warmUpSecondsAtMany: 3,
     latencyRounds: 4,
     latencySeconds: { halfPeak: 2.5, withPauses: 8 },
     profileSeconds: 0.8,
@@ -62,6 +65,7 @@ export const PLANS: Readonly<Record<Plan['name'], Plan>> = {
     secondsAtOne: 0.3,
     warmUp: { windowSeconds: 0.4, windowsAtMost: 2 },
     warmUpSecondsAtOne: 0.4,
+    warmUpSecondsAtMany: 0.4,
     latencyRounds: 1,
     latencySeconds: { halfPeak: 0.4, withPauses: 1 },
     profileSeconds: 0.2,
@@ -76,6 +80,7 @@ export const PLANS: Readonly<Record<Plan['name'], Plan>> = {
     secondsAtOne: 0.1,
     warmUp: { windowSeconds: 0.1, windowsAtMost: 1 },
     warmUpSecondsAtOne: 0.1,
+    warmUpSecondsAtMany: 0.1,
     latencyRounds: 1,
     latencySeconds: { halfPeak: 0.2, withPauses: 0.2 },
     profileSeconds: 0.1,

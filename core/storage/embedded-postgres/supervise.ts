@@ -1,9 +1,10 @@
 // Runs the embedded PostgreSQL for one hub: locks its data directory, restarts the server if it dies, and
 // shuts it down when the process exits.
 import { setTimeout } from 'node:timers/promises';
+import { endClient } from '../connection/client.ts';
 import type { DataDir } from '../data-dir.ts';
 import { becomeOwner, beginUse } from './server-locks.ts';
-import type { EmbeddedPostgresOptions } from './start.ts';
+import type { EmbeddedPostgres, EmbeddedPostgresOptions } from './start.ts';
 
 export type OwnedPostgres = Awaited<ReturnType<typeof ownPostgres>>;
 
@@ -41,14 +42,23 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
     isLocked = true;
     return { server, lock };
   };
+  /** Starts the server on the port that the hub's pool uses. */
+  const startOn = async (port: number) => {
+    for (;;) {
+      const started = await startAndLock({ pickPort: async () => port });
+      if (stopping || portOf(started.server) === port) return started;
+      log(`a command has started PostgreSQL on another port: starting it again on port ${port}`);
+      isLocked = false;
+      started.lock.off('end', onGone);
+      await started.server.stop().finally(() => endClient(started.lock));
+    }
+  };
   const restart = async (): Promise<void> => {
     for (let attempt = 1; ; attempt++) {
       await setTimeout(RESTART_DELAY_MS);
       if (stopping) return;
       try {
-        // On the same port, which the hub's pool uses.
-        const port = Number(new URL(owned.server.url).port);
-        owned = await startAndLock({ pickPort: async () => port });
+        owned = await startOn(portOf(owned.server));
         return log('PostgreSQL is running again');
       } catch (error) {
         if (attempt < RESTARTS) continue;
@@ -80,4 +90,8 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
       process.off('exit', beginStop);
     },
   };
+}
+
+function portOf({ url }: EmbeddedPostgres): number {
+  return Number(new URL(url).port);
 }

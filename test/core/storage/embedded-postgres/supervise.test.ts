@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import pg from 'pg';
 import { type DataDir, openDataDir } from '../../../../core/storage/data-dir.ts';
+import { postgresForCommand } from '../../../../core/storage/embedded-postgres/for-command.ts';
 import { USE_LOCK } from '../../../../core/storage/embedded-postgres/server-locks.ts';
 import { startEmbeddedPostgres } from '../../../../core/storage/embedded-postgres/start.ts';
 import { type OwnedPostgres, ownPostgres } from '../../../../core/storage/embedded-postgres/supervise.ts';
@@ -95,6 +96,37 @@ describe('the PostgreSQL of a data directory', () => {
     );
     const refusal = await own().catch((error) => error);
     expect(refusal.message).to.contain('another hub runs on the data directory');
+    await owner.stop();
+    expect(await postgresRuns(dataDir.path)).to.equal(false);
+  });
+
+  it('restarts at the same address although a command has started it at another one', async () => {
+    const script = join(import.meta.dirname, 'slow-owner.ts');
+    const hub = spawn(process.execPath, [script, dataDir.path], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const exited = once(hub, 'exit');
+    try {
+      const [line] = await once(hub.stdout, 'data');
+      const [, port = ''] = / on 127\.0\.0\.1:(\d+)/.exec(line) ?? [];
+      hub.stdin.end();
+      const { url } = await startEmbeddedPostgres({ dataDir: dataDir.path });
+      const owners = () =>
+        query(url, `select from pg_stat_activity where application_name = 'hub owner'`).catch(() => []);
+      const isOwned = async () => (await owners()).length === 1;
+      await until(isOwned, 'the hub owns the server');
+      hub.kill('SIGSTOP'); // the command is faster
+      const [pid] = (await readFile(join(dataDir.path, 'postgres/data/postmaster.pid'), 'utf8')).split('\n');
+      process.kill(Number(pid), 'SIGKILL');
+      const command = await postgresForCommand(dataDir.path);
+      expect(new URL(command.url).port).not.to.equal(port);
+      hub.kill('SIGCONT');
+      await until(isOwned, 'the hub owns a server at the address of the first one');
+      await command.close();
+      expect(await isOwned(), 'the hub still owns it after the command').to.equal(true);
+    } finally {
+      hub.kill('SIGKILL');
+      await exited;
+    }
+    const owner = await own();
     await owner.stop();
     expect(await postgresRuns(dataDir.path)).to.equal(false);
   });

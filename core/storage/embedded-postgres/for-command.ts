@@ -8,19 +8,13 @@ const TEMPORARY = 'hub.temporary';
 
 export async function postgresForCommand(dataDir: string) {
   const options = { dataDir, settings: [`${TEMPORARY}=on`] };
-  const { server, client, isNewest } = await beginUse(options, 'hubctl');
+  const { server, client, leaveAtExit } = await beginUse(options, 'hubctl');
   const isTemporary = async (): Promise<boolean> => {
     if (!server.reused) return true;
     const { rows } = await client.query(`select current_setting($1, true) = 'on' as yes`, [TEMPORARY]);
     return rows[0].yes;
   };
   const mayStop = async (): Promise<boolean> => (await isTemporary()) && (await isLastUse(client));
-  // A second signal ends the process without `close`, and leaves no time to ask whether others use the
-  // server.
-  const beginStop = (): void => {
-    if (!server.reused && isNewest()) server.beginStop();
-  };
-  process.on('exit', beginStop);
   return {
     url: server.url,
     async close(): Promise<void> {
@@ -29,7 +23,7 @@ export async function postgresForCommand(dataDir: string) {
         if (await mayStop().catch(() => false)) await server.stop();
       } finally {
         await endClient(client);
-        process.off('exit', beginStop);
+        leaveAtExit();
       }
     },
   };

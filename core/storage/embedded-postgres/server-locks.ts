@@ -25,8 +25,11 @@ export type ServerUse = {
   readonly server: EmbeddedPostgres;
   /** The use of the server ends with this connection. */
   readonly client: pg.Client;
-  /** Whether no other use has begun since. Works while the process exits. */
-  isNewest(): boolean;
+  /**
+   * Until it is called, the exit of this process stops a server that this process has started, unless another
+   * use has begun since.
+   */
+  leaveAtExit(): void;
 };
 
 /**
@@ -34,16 +37,27 @@ export type ServerUse = {
  * ends or `becomeOwner` resolves.
  */
 export async function beginUse(options: EmbeddedPostgresOptions, name: string): Promise<ServerUse> {
+  let isNewest = (): boolean => false;
+  const beforeStart = async (location: string): Promise<void> => {
+    isNewest = await becomeNewest(location);
+  };
   for (let attempt = 1; ; attempt++) {
-    const server = await startEmbeddedPostgres(options);
+    const server = await startEmbeddedPostgres({ ...options, beforeStart });
+    // A second signal ends the process at once, and leaves no time to ask whether others use the server.
+    const beginStop = (): void => {
+      if (!server.reused && isNewest()) server.beginStop();
+    };
+    const leaveAtExit = (): void => void process.off('exit', beginStop);
+    process.on('exit', beginStop);
     const client = dedicatedClient(server.url, name);
     client.on('error', () => {}); // 'end' follows
     try {
       await client.connect();
       await client.query('select pg_advisory_lock_shared($1)', [USE_LOCK]);
-      return { server, client, isNewest: await becomeNewest(server) };
+      return { server, client, leaveAtExit };
     } catch (error) {
       await endClient(client);
+      leaveAtExit();
       // A command may have stopped the server since it was found.
       if (attempt < ATTEMPTS && isDatabaseUnavailable(error)) continue;
       if (!server.reused) await server.stop();
@@ -52,7 +66,11 @@ export async function beginUse(options: EmbeddedPostgresOptions, name: string): 
   }
 }
 
-async function becomeNewest({ location }: EmbeddedPostgres): Promise<() => boolean> {
+/**
+ * Returns a function that says whether no other use has begun since. It works while the process exits. Called
+ * before the start, because others can use the server before this process knows that it runs.
+ */
+async function becomeNewest(location: string): Promise<() => boolean> {
   const file = join(location, 'data/newest-use');
   const id = randomUUID();
   await rm(file, { force: true }); // it may belong to another account

@@ -17,6 +17,8 @@ export type EmbeddedPostgresOptions = {
   /** Created if it does not exist. Only one hub may use it at a time. */
   readonly dataDir: string;
   readonly log?: (line: string) => void;
+  /** Called with the directory of the cluster, before the server is found or started. */
+  readonly beforeStart?: (location: string) => Promise<void>;
   /** Returns a TCP port of 127.0.0.1, another one for each call. */
   readonly pickPort?: () => Promise<number>;
   /** For a server that is started; a running one keeps its setting. */
@@ -44,6 +46,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions) {
   const cluster = await openCluster(directory, await packagedBinaries(), () =>
     log(`creating a PostgreSQL cluster in ${directory}`),
   );
+  await options.beforeStart?.(cluster.home);
   const { port, reused } =
     (await findServer(cluster)) ?? (await startServer(cluster, pickPort, { maxConnections, settings }));
   log(
@@ -201,5 +204,6 @@ function control(cluster: Cluster, command: string, args: readonly string[]): Pr
   return runCommand(join(binaries.root, 'bin/pg_ctl'), [command, '-D', 'data', ...args], {
     account,
     cwd: home,
+    interruptAtExit: command === 'start', // pg_ctl passes the signal on to the server that it waits for
   });
 }

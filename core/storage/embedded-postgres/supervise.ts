@@ -24,22 +24,23 @@ const RESTART_DELAY_MS = 1_000;
 export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOptions) {
   const path = dataDir.path;
   let stopping = false;
-  /** Another hub may take over the data directory while this one does not hold the lock. */
-  let isLocked = false;
+  /** The server while this hub holds its lock. Another hub may take over the data directory otherwise. */
+  let locked: EmbeddedPostgres | undefined;
   let restarting: Promise<void> = Promise.resolve();
 
   const startAndLock = async (more: Pick<EmbeddedPostgresOptions, 'pickPort'> = {}) => {
     // The lock ends with its connection, so a hub that was killed leaves none behind.
     const options = { dataDir: path, log, ...limits, ...more };
-    const { server, client: lock } = await beginUse(options, 'hub owner');
-    if (!(await becomeOwner(lock))) {
+    const { server, client: lock, leaveAtExit } = await beginUse(options, 'hub owner');
+    const isOwner = await becomeOwner(lock).finally(leaveAtExit);
+    if (!isOwner) {
       await lock.end();
       throw new Error(
         `another hub runs on the data directory ${path}: stop it, or choose another with --data-dir`,
       );
     }
     lock.once('end', onGone);
-    isLocked = true;
+    locked = server;
     return { server, lock };
   };
   /** Starts the server on the port that the hub's pool uses. */
@@ -48,7 +49,7 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
       const started = await startAndLock({ pickPort: async () => port });
       if (stopping || portOf(started.server) === port) return started;
       log(`a command has started PostgreSQL on another port: starting it again on port ${port}`);
-      isLocked = false;
+      locked = undefined;
       started.lock.off('end', onGone);
       await started.server.stop().finally(() => endClient(started.lock));
     }
@@ -68,7 +69,7 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
   };
   const onGone = (): void => {
     if (stopping) return;
-    isLocked = false;
+    locked = undefined;
     log('PostgreSQL stopped: restarting it');
     restarting = restart();
   };
@@ -76,7 +77,7 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
   let owned = await startAndLock();
   // A second signal or a crash ends the process without `stop`.
   const beginStop = (): void => {
-    if (isLocked) owned.server.beginStop();
+    locked?.beginStop();
   };
   process.on('exit', beginStop);
   return {
@@ -86,7 +87,7 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
       stopping = true;
       await restarting;
       await owned.lock.end().catch(() => {}); // it may be gone already
-      if (isLocked) await owned.server.stop();
+      await locked?.stop();
       process.off('exit', beginStop);
     },
   };

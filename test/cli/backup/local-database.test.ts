@@ -44,19 +44,28 @@ describe('the embedded PostgreSQL that a command starts', () => {
 
   const hasStopped = () => until(async () => !(await postgresRuns(dataDir)), 'PostgreSQL has stopped');
 
-  /** Sends Ctrl-C to a command that waits for the start of PostgreSQL. Resolves with its standard error. */
-  const interruptStart = async (words: string[]): Promise<string> => {
+  /**
+   * Sends Ctrl-C to a command that waits for the start of PostgreSQL, a second time if `again`. Resolves with its
+   * standard error.
+   */
+  const interruptStart = async (words: string[], { again = false } = {}): Promise<string> => {
     const { child, printed, end } = startPrinting(words, { HUB_DATA_DIR: dataDir });
     children.push(child);
     const found = async () => (await runningServer(join(dataDir, 'postgres/data')))?.pid;
     await until(async () => (await found()) !== undefined, 'PostgreSQL starts');
     const server = (await found()) ?? 0;
     process.kill(server, 'SIGSTOP'); // the command waits for it
-    child.kill('SIGINT');
-    const waits = () => printed.stderr.includes('SIGINT: finishing the current call');
-    await until(() => waits() || child.signalCode !== null, 'the command has the signal').finally(() =>
-      process.kill(server, 'SIGCONT'),
-    );
+    try {
+      child.kill('SIGINT');
+      const waits = () => printed.stderr.includes('SIGINT: finishing the current call');
+      await until(() => waits() || child.signalCode !== null, 'the command has the signal');
+      if (again) {
+        child.kill('SIGINT');
+        await end;
+      }
+    } finally {
+      process.kill(server, 'SIGCONT');
+    }
     const { code, stderr } = await end;
     expect(code, stderr).to.equal(130);
     return stderr;
@@ -78,6 +87,11 @@ describe('the embedded PostgreSQL that a command starts', () => {
     await createMasterKeyFile(join(dataDir, 'master.key'));
     const stderr = await interruptStart(['backup', 'create', '--out', out, '--passphrase-file', passphrase]);
     expect(stderr).to.match(/call\. .*\nhubctl: Interrupted by SIGINT\. Nothing was written to .*\n$/);
+    await hasStopped();
+  });
+
+  it('is stopped by a second signal while it starts', async () => {
+    await interruptStart(['migration', 'list'], { again: true });
     await hasStopped();
   });
 

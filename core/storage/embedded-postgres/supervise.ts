@@ -86,9 +86,13 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
     async stop(): Promise<void> {
       stopping = true;
       await restarting;
-      await owned.lock.end().catch(() => {}); // it may be gone already
-      await locked?.stop();
-      process.off('exit', beginStop);
+      try {
+        await locked?.stop();
+      } finally {
+        // Not before: another hub would become the owner of a server that is about to stop.
+        await endClient(owned.lock);
+        process.off('exit', beginStop);
+      }
     },
   };
 }

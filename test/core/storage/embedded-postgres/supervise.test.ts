@@ -67,6 +67,25 @@ describe('the PostgreSQL of a data directory', () => {
     expect(await postgresRuns(dataDir.path)).to.equal(false);
   });
 
+  it('belongs to its hub until it has stopped', async () => {
+    const lines: string[] = [];
+    const owner = await ownPostgres({ dataDir, log: (line) => lines.push(line), onLost: () => {} });
+    const other = new pg.Client({ connectionString: owner.url });
+    other.on('error', () => {}); // the server stops
+    await other.connect();
+    const takes = `select pg_advisory_lock(objid::bigint) from pg_locks where locktype = 'advisory'`;
+    const taking = other.query(takes).then(
+      () => 'it has the lock',
+      (error) => error.code,
+    );
+    const waits = `select from pg_locks where locktype = 'advisory' and not granted`;
+    await until(async () => (await query(owner.url, waits)).length === 1, 'another hub waits for the lock');
+    await owner.stop();
+    expect(await taking).to.equal('57P01'); // the server stops
+    expect(lines.join()).not.to.contain('restarting');
+    expect(await postgresRuns(dataDir.path)).to.equal(false);
+  });
+
   it('is free again after its hub was killed', async () => {
     const first = await own();
     // What the end of a process does to its connections.

@@ -6,20 +6,32 @@ import { codeOf } from '../../../lib/caught-error.ts';
 /** A server that runs on a cluster. `ready` is false while it starts or stops. */
 export type RunningServer = { readonly pid: number; readonly port: number; readonly ready: boolean };
 
+export function lockFileOf(data: string): string {
+  return join(data, 'postmaster.pid');
+}
+
 /** The server that runs on the cluster in `data`, if any. */
 export async function runningServer(data: string): Promise<RunningServer | undefined> {
-  const lines = (await readIfPresent(join(data, 'postmaster.pid')))?.split('\n') ?? [];
-  const server = { pid: Number(lines[0]), port: Number(lines[3]), ready: lines[7]?.trim() === 'ready' };
-  return server.pid > 0 && (await isServer(server)) ? server : undefined;
+  const server = await readLock(data);
+  return server !== undefined && (await isServer(server)) ? server : undefined;
 }
 
 /**
  * Removes a lock file whose process id now belongs to another program, as after a reboot or in a new
  * container: PostgreSQL would take that program for a server. Servers of one cluster still exclude each other
- * by its shared memory. PostgreSQL itself detects the lock of a process that is gone.
+ * by its shared memory. PostgreSQL itself detects the lock of a process that is gone. A file without a process
+ * id stays: a server that starts is writing it.
  */
 export async function removeForeignLock(data: string): Promise<void> {
-  if (!(await runningServer(data))) await rm(join(data, 'postmaster.pid'), { force: true });
+  const server = await readLock(data);
+  if (server !== undefined && !(await isServer(server))) await rm(lockFileOf(data), { force: true });
+}
+
+/** What the lock file says; undefined if there is none, or if it has no process id. */
+async function readLock(data: string): Promise<RunningServer | undefined> {
+  const lines = (await readIfPresent(lockFileOf(data)))?.split('\n') ?? [];
+  const server = { pid: Number(lines[0]), port: Number(lines[3]), ready: lines[7]?.trim() === 'ready' };
+  return server.pid > 0 ? server : undefined;
 }
 
 /**

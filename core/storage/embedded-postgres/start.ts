@@ -8,7 +8,7 @@ import { packagedBinaries } from './binaries.ts';
 import { type Cluster, openCluster } from './cluster.ts';
 import { DEFAULT_CONNECTIONS } from './connection-count.ts';
 import { freePort } from './free-port.ts';
-import { removeForeignLock, runningServer } from './lock-file.ts';
+import { lockFileOf, removeForeignLock, runningServer } from './lock-file.ts';
 import { type CommandResult, runCommand } from './run-command.ts';
 
 export type EmbeddedPostgres = Awaited<ReturnType<typeof startEmbeddedPostgres>>;
@@ -72,9 +72,14 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions) {
   };
 }
 
-/** Another program took the port, or processes of a killed server still hold its lock. */
+/**
+ * Another program took the port, another server is just writing the lock file, or processes of a killed server
+ * still hold its lock.
+ */
 const TEMPORARY_FAILURE =
-  /Address already in use|lock file .* already exists|pre-existing shared memory block/;
+  /Address already in use|(lock|PID) file .* (already exists|is empty)|pre-existing shared memory block/;
+/** A power loss can leave a lock file that PostgreSQL cannot read. */
+const UNREADABLE_LOCK = /(lock|PID) file .* is empty|invalid data in PID file|bogus data in lock file/;
 const ATTEMPTS = 40;
 const POLL_MS = 250;
 
@@ -87,11 +92,12 @@ async function startServer(
   pickPort: () => Promise<number>,
   options: ServerOptions,
 ): Promise<FoundServer> {
-  const log = join(cluster.home, 'data/server.log');
+  const data = join(cluster.home, 'data');
+  const log = join(data, 'server.log');
   // Keeps one old log, so that the log does not grow without limit.
   await rename(log, `${log}.old`).catch(() => {}); // there is none before the first start
   for (let attempt = 1; ; attempt++) {
-    await removeForeignLock(join(cluster.home, 'data'));
+    await removeForeignLock(data);
     const port = await pickPort();
     const logged = await stat(log).then(
       ({ size }) => size,
@@ -101,9 +107,15 @@ async function startServer(
     const { ok, output } = await control(cluster, 'start', args);
     if (ok) return { port, reused: false };
     const said = (await readFile(log).catch(() => Buffer.alloc(0))).subarray(logged).toString();
-    if (attempt === ATTEMPTS || !TEMPORARY_FAILURE.test(said)) {
+    const reason = `${output}\n${said}`;
+    if (attempt === ATTEMPTS || !TEMPORARY_FAILURE.test(reason)) {
       const end = said.trimEnd().split('\n').slice(-15).join('\n');
-      throw new Error(`PostgreSQL did not start in ${cluster.home}: ${output}\nThe end of ${log}:\n${end}`);
+      const remedy = UNREADABLE_LOCK.test(reason)
+        ? `. If no PostgreSQL uses it, remove ${lockFileOf(data)}`
+        : '';
+      throw new Error(
+        `PostgreSQL did not start in ${cluster.home}: ${output}${remedy}\nThe end of ${log}:\n${end}`,
+      );
     }
     await setTimeout(POLL_MS);
     const other = await findServer(cluster);

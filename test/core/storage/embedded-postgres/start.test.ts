@@ -14,6 +14,7 @@ import {
   rm,
   stat,
   symlink,
+  unlink,
   writeFile,
 } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Server } from 'node:net';
@@ -21,6 +22,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Client } from 'pg';
+import { freePort } from '../../../../core/storage/embedded-postgres/free-port.ts';
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
@@ -241,6 +243,27 @@ describe('embedded PostgreSQL on an existing cluster', () => {
       }
     },
   );
+
+  it('leaves the lock file that another server is just writing', async () => {
+    const lock = join(dataDir, 'postgres/data/postmaster.pid');
+    await writeFile(lock, '');
+    let attempts = 0;
+    const pickPort = async (): Promise<number> => {
+      if (++attempts === 2) await unlink(lock); // the other server has ended; it throws if there is no lock file
+      return await freePort();
+    };
+    const postgres = await startEmbeddedPostgres({ dataDir, pickPort });
+    expect(attempts).to.equal(2);
+    expect(await answers(postgres.url)).to.equal(true);
+  });
+
+  it('names the lock file if PostgreSQL cannot read it', async () => {
+    const lock = join(dataDir, 'postgres/data/postmaster.pid');
+    await writeFile(lock, '\0'.repeat(60));
+    const error = await rejection(startEmbeddedPostgres({ dataDir }));
+    expect(error.message).to.contain(`If no PostgreSQL uses it, remove ${await realpath(lock)}`);
+    await unlink(lock);
+  });
 
   it('uses another port if its port is taken', async () => {
     const [taken, free] = await Promise.all([listen(), listen()]);

@@ -2,7 +2,7 @@
 import { readFile, rename, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { codeOf } from '../../../lib/caught-error.ts';
+import { codeOf, undefinedIfMissing } from '../../../lib/caught-error.ts';
 import { dedicatedClient, endClient } from '../connection/client.ts';
 import { packagedBinaries } from './binaries.ts';
 import { type Cluster, openCluster } from './cluster.ts';
@@ -94,15 +94,11 @@ async function startServer(
 ): Promise<FoundServer> {
   const data = join(cluster.home, 'data');
   const log = join(data, 'server.log');
-  // Keeps one old log, so that the log does not grow without limit.
-  await rename(log, `${log}.old`).catch(() => {}); // there is none before the first start
+  await setLogAside(log, data);
   for (let attempt = 1; ; attempt++) {
     await removeForeignLock(data);
     const port = await pickPort();
-    const logged = await stat(log).then(
-      ({ size }) => size,
-      () => 0,
-    );
+    const logged = await sizeOf(log);
     const args = ['-w', '-t', '120', '-l', 'data/server.log', '-o', serverArguments(port, options)];
     const { ok, output } = await control(cluster, 'start', args);
     if (ok) return { port, reused: false };
@@ -121,6 +117,20 @@ async function startServer(
     const other = await findServer(cluster);
     if (other) return other;
   }
+}
+
+/**
+ * Keeps one old log, so that the log does not grow without limit. Leaves the log of a server that another
+ * program starts at the same time: it is empty until that server has written its lock file.
+ */
+async function setLogAside(log: string, data: string): Promise<void> {
+  if ((await sizeOf(log)) === 0 || (await runningServer(data))) return;
+  await rename(log, `${log}.old`).catch(() => {}); // another program was faster, perhaps
+}
+
+/** 0 if the file does not exist. */
+async function sizeOf(path: string): Promise<number> {
+  return (await stat(path).catch(undefinedIfMissing))?.size ?? 0;
 }
 
 type ServerOptions = Required<Pick<EmbeddedPostgresOptions, 'maxConnections' | 'settings'>>;

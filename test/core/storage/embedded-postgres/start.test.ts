@@ -164,6 +164,21 @@ describe('embedded PostgreSQL on an existing cluster', () => {
     expect(log).to.include('violates check constraint "guarded_secret_check"').and.not.include('canary');
   });
 
+  it('keeps one old log, and leaves a log that another program has just opened for its server', async () => {
+    const log = join(dataDir, 'postgres/data/server.log');
+    for (const [content, isKept] of [
+      ['the log of the last server\n', false],
+      ['', true],
+    ] as const) {
+      await writeFile(log, content);
+      const { ino } = await stat(log);
+      const postgres = await startEmbeddedPostgres({ dataDir });
+      expect((await stat(log)).ino === ino, 'the log is the same file').to.equal(isKept);
+      await postgres.stop();
+      expect(await readFile(`${log}.old`, 'utf8')).to.equal('the log of the last server\n');
+    }
+  });
+
   it('stops, also repeatedly', async () => {
     const postgres = await startEmbeddedPostgres({ dataDir });
     await Promise.all([postgres.stop(), postgres.stop()]);

@@ -1,29 +1,49 @@
 // Runs the embedded PostgreSQL for one command: starts it if it is stopped, and stops it again, unless a hub
 // or another command uses it by then.
-import { endClient } from '../connection/client.ts';
+import { dedicatedClient, endClient } from '../connection/client.ts';
 import { beginUse, isLastUse } from './server-locks.ts';
 
 /** Marks a server that a command has started, so that the last command stops it. A hub stops its own. */
 const TEMPORARY = 'hub.temporary';
+const NAME = 'hubctl';
+const ATTEMPTS = 3;
 
 export async function postgresForCommand(dataDir: string) {
   const options = { dataDir, settings: [`${TEMPORARY}=on`] };
-  const { server, client, leaveAtExit } = await beginUse(options, 'hubctl');
+  const use = await beginUse(options, NAME);
+  const { server } = use;
+  let { client } = use;
+  const reconnect = async (): Promise<void> => {
+    await endClient(client);
+    client = dedicatedClient(server.url, NAME);
+    client.on('error', () => {}); // the next query reports it
+    await client.connect();
+  };
   const isTemporary = async (): Promise<boolean> => {
-    if (!server.reused) return true;
+    if (!server.reused && client === use.client) return true;
     const { rows } = await client.query(`select current_setting($1, true) = 'on' as yes`, [TEMPORARY]);
     return rows[0].yes;
   };
-  const mayStop = async (): Promise<boolean> => (await isTemporary()) && (await isLastUse(client));
+  const mayStop = async (): Promise<boolean> => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        if (attempt > 1) await reconnect();
+        return (await isTemporary()) && (await isLastUse(client));
+      } catch {
+        // The connection is lost: the server has ended, and perhaps a hub has started it again, or one of its
+        // processes has crashed, and it runs on.
+        if (attempt === ATTEMPTS || !(await server.stillRuns())) return false;
+      }
+    }
+  };
   return {
     url: server.url,
     async close(): Promise<void> {
       try {
-        // If the connection is lost, the server has ended, and a hub may have started it again.
         if (await mayStop().catch(() => false)) await server.stop();
       } finally {
         await endClient(client);
-        leaveAtExit();
+        use.leaveAtExit();
       }
     },
   };

@@ -69,6 +69,10 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions) {
     beginStop(): void {
       void control(cluster, 'stop', ['-W', '-s', '-m', 'fast']);
     },
+    /** Whether a server runs at this address, after it has recovered from a crash. */
+    async stillRuns(): Promise<boolean> {
+      return (await findServer(cluster))?.port === port;
+    },
   };
 }
 

@@ -183,6 +183,30 @@ describe('the embedded PostgreSQL that a command starts', () => {
     await owner.stop();
   });
 
+  it('is stopped also if one of its processes has crashed', async () => {
+    const command = await postgresForCommand(dataDir);
+    const [backend] = await query<{ pid: number }>(
+      command.url,
+      `select pid from pg_stat_activity where application_name = 'hubctl'`,
+    );
+    process.kill(backend?.pid ?? 0, 'SIGKILL');
+    await command.close();
+    expect(await postgresRuns(dataDir)).to.equal(false);
+  });
+
+  it('keeps running for its hub if the connection of a command is lost', async () => {
+    const owner = await ownPostgres({ dataDir: await openDataDir(dataDir), log: () => {}, onLost: () => {} });
+    const command = await postgresForCommand(dataDir);
+    await query(
+      owner.url,
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'hubctl'`,
+    );
+    await command.close();
+    expect(await query(owner.url, 'select 1 as one')).to.deep.equal([{ one: 1 }]);
+    await owner.stop();
+    expect(await postgresRuns(dataDir)).to.equal(false);
+  });
+
   it('is stopped also if its settings cannot be read', async () => {
     const change = async (...statements: string[]): Promise<void> => {
       const server = await startEmbeddedPostgres({ dataDir });

@@ -60,7 +60,8 @@ export async function beginUse(options: EmbeddedPostgresOptions, name: string): 
       leaveAtExit();
       // A command may have stopped the server since it was found.
       if (attempt < ATTEMPTS && isDatabaseUnavailable(error)) continue;
-      if (!server.reused) await server.stop();
+      // Without a connection, the locks cannot say whether others use it.
+      if (!server.reused && isNewest()) await server.stop();
       throw error;
     }
   }

@@ -51,6 +51,28 @@ describe('the PostgreSQL of a data directory', () => {
     expect(await postgresRuns(dataDir.path)).to.equal(false);
   });
 
+  it('is not stopped by the hub that started it but cannot connect, while a command uses it', async () => {
+    const script = join(import.meta.dirname, 'slow-owner.ts');
+    const slow = spawn(process.execPath, [script, dataDir.path], { stdio: ['pipe', 'pipe', 'pipe'] });
+    const [exited, complaint] = [once(slow, 'exit'), text(slow.stderr)];
+    await Promise.race([once(slow.stdout, 'data'), exited]); // it has started the server
+    const command = await postgresForCommand(dataDir.path);
+    const client = new pg.Client({ connectionString: command.url });
+    client.on('error', () => {}); // the next query reports it
+    await client.connect();
+    await client.query('alter role hub nologin');
+    slow.stdin.end();
+    expect(await exited, await complaint).to.deep.equal([1, null]);
+    expect(await complaint).to.contain('role "hub" is not permitted to log in');
+    await client.query('alter role hub login');
+    await client.end();
+    await command.close();
+    expect(await postgresRuns(dataDir.path), 'it runs, because a hub has started it').to.equal(true);
+    const owner = await own();
+    await owner.stop();
+    expect(await postgresRuns(dataDir.path)).to.equal(false);
+  });
+
   it('starts again if a command stops it while a hub starts', async () => {
     const server = await startEmbeddedPostgres({ dataDir: dataDir.path });
     const command = new pg.Client({ connectionString: server.url });

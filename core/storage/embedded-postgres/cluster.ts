@@ -20,7 +20,8 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { undefinedIfMissing } from '../../../lib/caught-error.ts';
+import { codeOf, undefinedIfMissing } from '../../../lib/caught-error.ts';
+import { withDraft } from '../../../lib/files/draft-file.ts';
 import { makeDirectory } from '../../../lib/files/make-directory.ts';
 import { canEnter, runsAsRoot, unprivilegedAccount } from './account.ts';
 import { type Binaries, type PackagedBinaries, usableBinaries } from './binaries.ts';
@@ -68,24 +69,42 @@ export async function openCluster(
 
 /**
  * Creates a cluster beside its final place and renames it when it is complete, so that a crash leaves nothing
- * to repair.
+ * to repair. If another program is faster, its cluster stays.
  */
 async function createCluster(dataDir: string, packaged: PackagedBinaries): Promise<void> {
   const account = await unprivilegedAccount();
   const homeMode = account ? 0o711 : 0o700;
   await makeDirectory(dataDir, homeMode);
-  const unfinished = join(dataDir, 'postgres.new');
-  await removeUnfinished(unfinished);
-  if (await canEnter(dataDir, account)) await mkdir(unfinished);
-  else await symlink(await spareHome(), unfinished);
+  const path = join(dataDir, 'postgres');
+  const create = async (draft: string): Promise<void> => {
+    if (await canEnter(dataDir, account)) await mkdir(draft);
+    else await symlink(await spareHome(), draft);
 
-  const home = await realpath(unfinished);
-  await chmod(home, homeMode);
-  await requireReachable(home, account);
-  await initialize(home, await usableBinaries(packaged, home, account), account);
-  await sync(dirname(home));
-  await rename(unfinished, join(dataDir, 'postgres'));
-  await sync(dataDir);
+    const home = await realpath(draft);
+    await chmod(home, homeMode);
+    await requireReachable(home, account);
+    await initialize(home, await usableBinaries(packaged, home, account), account);
+    await sync(dirname(home));
+    await publish(draft, path);
+    await sync(dataDir);
+  };
+  await withDraft(path, create, removeDraft);
+}
+
+/** Gives a complete cluster its final path, unless there is one. */
+async function publish(draft: string, path: string): Promise<void> {
+  const home = await readlink(draft).catch(() => undefined); // not a link
+  try {
+    if (home === undefined) return await rename(draft, path);
+    // A link would replace another one. A draft that links to a cluster in use must not remain after a crash.
+    await rm(draft);
+    await symlink(home, path).catch(async (error) => {
+      await rm(home, EVERYTHING);
+      throw error;
+    });
+  } catch (error) {
+    if (!['EEXIST', 'ENOTEMPTY', 'ENOTDIR'].includes(codeOf(error) ?? '')) throw error;
+  }
 }
 
 async function initialize(home: string, binaries: Binaries, account: Account | undefined): Promise<void> {
@@ -153,12 +172,13 @@ async function spareHome(): Promise<string> {
   return await mkdtemp(join(SPARE_ROOT, 'cluster-'));
 }
 
-async function removeUnfinished(path: string): Promise<void> {
-  // The initdb of a hub that was killed may still be writing.
-  const everything = { recursive: true, force: true, maxRetries: 10 };
+/** The initdb of a hub that was killed may still be writing. */
+const EVERYTHING = { recursive: true, force: true, maxRetries: 10 };
+
+async function removeDraft(path: string): Promise<void> {
   const target = await readlink(path).catch(() => undefined); // not there, or not a link
-  if (target && dirname(target) === SPARE_ROOT) await rm(target, everything);
-  await rm(path, everything);
+  if (target && dirname(target) === SPARE_ROOT) await rm(target, EVERYTHING);
+  await rm(path, EVERYTHING);
 }
 
 /** Makes the names in a directory durable. */

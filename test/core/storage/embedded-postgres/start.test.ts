@@ -9,6 +9,7 @@ import {
   chown,
   mkdir,
   mkdtemp,
+  readdir,
   readFile,
   realpath,
   rm,
@@ -27,6 +28,7 @@ import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
 } from '../../../../core/storage/embedded-postgres/start.ts';
+import { processPlace } from '../../../../lib/process-place.ts';
 
 const root = process.geteuid?.() === 0;
 
@@ -109,12 +111,29 @@ describe('embedded PostgreSQL', () => {
   });
 
   it('starts after an interrupted first start', async () => {
-    await mkdir(join(dataDir, 'postgres.new/data/base'), { recursive: true });
-    await writeFile(join(dataDir, 'postgres.new/data/PG_VERSION'), '18\n');
+    const { pid } = spawnSync('true');
+    const draft = join(dataDir, `postgres.${processPlace()}-${pid}-0123abcd.part`);
+    await mkdir(join(draft, 'data/base'), { recursive: true });
+    await writeFile(join(draft, 'data/PG_VERSION'), '18\n');
     const postgres = await startEmbeddedPostgres({ dataDir });
     expect(await answers(postgres.url)).to.equal(true);
-    expect(await exists(join(dataDir, 'postgres.new'))).to.equal(false);
+    expect(await exists(draft)).to.equal(false);
   });
+
+  for (const mode of root ? [0o755, 0o700] : [0o755]) {
+    it(`is created once by two programs at the same time in a directory of mode ${mode.toString(8)}`, async () => {
+      await chmod(directory, mode);
+      const both = await Promise.all([
+        startEmbeddedPostgres({ dataDir }),
+        startEmbeddedPostgres({ dataDir }),
+      ]);
+      const [first, second] = both;
+      expect(first.url).to.equal(second.url);
+      expect(both.map(({ reused }) => reused).sort()).to.deep.equal([false, true]);
+      expect(await answers(first.url)).to.equal(true);
+      expect(await readdir(dataDir)).to.deep.equal(['postgres']);
+    });
+  }
 
   it('names the link if its target is missing', async () => {
     await mkdir(dataDir);

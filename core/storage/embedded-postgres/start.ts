@@ -168,30 +168,45 @@ function serverArguments(port: number, { maxConnections, settings }: ServerOptio
 /** The running server, after it has finished starting, recovering or stopping; undefined if there is none. */
 async function findServer(cluster: Cluster): Promise<FoundServer | undefined> {
   const data = join(cluster.home, 'data');
+  let refusals = 0;
   for (let attempt = 1; attempt <= 10 * ATTEMPTS; attempt++) {
     const server = await runningServer(data);
     if (server === undefined) return undefined;
-    if (server.ready && !(await isRecovering(urlOf(cluster, server.port))))
-      return { port: server.port, reused: true };
+    if (server.ready) {
+      const failure = await connectionFailure(urlOf(cluster, server.port));
+      if (failure === NOT_LISTENING) refusals++;
+      // The next connection reports any other failure.
+      else if (failure !== CANNOT_CONNECT_NOW) return { port: server.port, reused: true };
+    }
+    if (refusals === REFUSALS) {
+      throw new Error(
+        `${lockFileOf(data)} names process ${server.pid} as the PostgreSQL server on port ${server.port}, and ` +
+          'it does not listen there. If it is another program, as after a power loss, remove that file',
+      );
+    }
     await setTimeout(POLL_MS);
   }
   throw new Error(`a PostgreSQL server in ${data} neither starts nor stops: see its server.log`);
 }
 
+const NOT_LISTENING = 'ECONNREFUSED';
+/** Until then, a server that is just stopping has ended. */
+const REFUSALS = 20;
+/**
+ * If one of its processes crashes, the server recovers and accepts no connections, and its lock file still says
+ * that it is ready.
+ */
 const CANNOT_CONNECT_NOW = '57P03';
 
-/**
- * Whether the server accepts no connections for now. If one of its processes crashes, the server recovers,
- * and its lock file still says that it is ready.
- */
-async function isRecovering(url: string): Promise<boolean> {
+/** The code of the error if the server accepts no connections for now. */
+async function connectionFailure(url: string): Promise<string | undefined> {
   const client = dedicatedClient(url, 'hub start');
   client.on('error', () => {}); // the next connection reports it
   try {
     await client.connect();
-    return false;
+    return undefined;
   } catch (error) {
-    return codeOf(error) === CANNOT_CONNECT_NOW; // the next connection reports any other error
+    return codeOf(error);
   } finally {
     await endClient(client);
   }

@@ -278,6 +278,25 @@ describe('embedded PostgreSQL on an existing cluster', () => {
     },
   );
 
+  it('names a stale lock file whose process number belongs to another PostgreSQL', async () => {
+    const [data, port] = [await realpath(join(dataDir, 'postgres/data')), await freePort()];
+    const program = ['-e', 'setTimeout(() => {}, 60_000)', '--', `--port=${port}`];
+    const other = spawn(process.execPath, program, { argv0: 'postgres', stdio: 'ignore' });
+    try {
+      await once(other, 'spawn');
+      const file = join(data, 'postmaster.pid');
+      await writeFile(file, `${other.pid}\n${data}\n1\n${port}\n\n127.0.0.1\n1 1\nready   \n`);
+      const error = await rejection(startEmbeddedPostgres({ dataDir }));
+      expect(error.message).to.equal(
+        `${file} names process ${other.pid} as the PostgreSQL server on port ${port}, and it does not listen ` +
+          'there. If it is another program, as after a power loss, remove that file',
+      );
+      await unlink(file);
+    } finally {
+      other.kill('SIGKILL');
+    }
+  });
+
   it('leaves the lock file that another server is just writing', async () => {
     const lock = join(dataDir, 'postgres/data/postmaster.pid');
     await writeFile(lock, '');

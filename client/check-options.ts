@@ -2,8 +2,8 @@
 import { systemClock } from './clock.ts';
 import { SOFT_CHECK_INTERVAL_MS } from './hub/check-schedule.ts';
 import type { Machine } from './hub/hub-calls.ts';
-import { type Limits, NAME, readLimits, UNLIMITED } from './license/limits.ts';
-import { isJsonObject, isTexts } from './license/strict-json.ts';
+import { type Limits, readLimits, UNLIMITED } from './license/limits.ts';
+import { isJsonObject, isTexts, MEMBER_NAME } from './license/strict-json.ts';
 import type { Trust } from './license/trust-option.ts';
 import type { LicenseClientOptions } from './options.ts';
 
@@ -120,7 +120,7 @@ function checkedLimits(given: Limits): Limits {
   assertOption(isJsonObject(given), 'freeLimits: give whole numbers by name, such as { projects: 3 }');
   for (const [name, limit] of Object.entries(given)) {
     assertOption(
-      NAME.test(name),
+      MEMBER_NAME.test(name),
       `freeLimits: name limits by a letter and up to 63 letters, digits, dots, dashes and underscores, not ${JSON.stringify(name)}`,
     );
     assertOption(

@@ -1,5 +1,5 @@
 // LicenseError, the only error of the client, and its stable codes.
-import { END_CODES, type EndCode, INVALID_REASONS } from './verdict/reasons.ts';
+import { END_CODES, type EndCode, PERMANENT_UNUSABLE_REASONS } from './verdict/reasons.ts';
 
 /** Transient: the same call may succeed later. */
 export const RETRYABLE_CODES = [
@@ -16,7 +16,7 @@ export const RETRYABLE_CODES = [
 ] as const;
 
 /** Permanent codes that are not reasons of verdicts. */
-const OTHER_CODES = [
+const PERMANENT_CALL_CODES = [
   'invalid_json',
   'invalid_request',
   'callback_malformed',
@@ -38,11 +38,15 @@ const OTHER_CODES = [
 ] as const;
 
 /** Permanent: a retry fails until the cause is fixed. @internal */
-export const PERMANENT_CODES = [...END_CODES, ...INVALID_REASONS, ...OTHER_CODES] as const;
+export const PERMANENT_CODES = [
+  ...END_CODES,
+  ...PERMANENT_UNUSABLE_REASONS,
+  ...PERMANENT_CALL_CODES,
+] as const;
 
 /** Codes of the hub's problem documents and of the client itself. */
 export type LicenseErrorCode =
-  | (typeof RETRYABLE_CODES | typeof INVALID_REASONS | typeof OTHER_CODES)[number]
+  | (typeof RETRYABLE_CODES | typeof PERMANENT_UNUSABLE_REASONS | typeof PERMANENT_CALL_CODES)[number]
   | EndCode;
 
 export type LicenseErrorDetails = {

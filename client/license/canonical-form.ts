@@ -1,6 +1,5 @@
 // Canonical JSON (RFC 8785) for the value types that a license contains.
-import { NAME } from './limits.ts';
-import { isJsonObject, type JsonObject } from './strict-json.ts';
+import { isJsonObject, type JsonObject, MEMBER_NAME } from './strict-json.ts';
 
 /**
  * The RFC 8785 form of an object of objects, lists, strings and integers within ±(2^53−1): sorted members, no spaces.
@@ -20,6 +19,6 @@ function write(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((each) => write(each)).join(',')}]`;
   if (!isJsonObject(value)) throw new TypeError('not canonical');
   const names = Object.keys(value).sort(); // by UTF-16 code units, as RFC 8785 asks
-  if (!names.every((name) => NAME.test(name))) throw new TypeError('not canonical');
+  if (!names.every((name) => MEMBER_NAME.test(name))) throw new TypeError('not canonical');
   return `{${names.map((name) => `"${name}":${write(value[name])}`).join(',')}}`;
 }

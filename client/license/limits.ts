@@ -1,6 +1,6 @@
 // Named integer limits of a license or of the Free profile.
 
-import { isJsonObject } from './strict-json.ts';
+import { isJsonObject, MEMBER_NAME } from './strict-json.ts';
 
 /** Limits by name; -1 means unlimited. */
 export type Limits = { readonly [name: string]: number };
@@ -21,14 +21,7 @@ export function readLimits(value: unknown): Limits | undefined {
   if (!isJsonObject(value)) return undefined;
   const entries = Object.entries(value);
   const areLimits = entries.every(
-    (entry): entry is [string, number] => NAME.test(entry[0]) && Number.isSafeInteger(entry[1]),
+    (entry): entry is [string, number] => MEMBER_NAME.test(entry[0]) && Number.isSafeInteger(entry[1]),
   );
   return areLimits ? Object.freeze(Object.fromEntries(entries)) : undefined;
 }
-
-/**
- * The name of a limit, or of any other member of a license: a letter, then up to 63 letters, digits, dots,
- * dashes and underscores. No JavaScript engine reorders such names ("9") or treats them specially
- * ("__proto__"). @internal
- */
-export const NAME = /^[A-Za-z][A-Za-z0-9._-]{0,63}$/;

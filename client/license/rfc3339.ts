@@ -2,6 +2,7 @@
 
 /** Milliseconds since the epoch; undefined unless the text has the form `2026-01-02T03:04:05.678Z` and the date exists. */
 export function parseRfc3339(text: unknown): number | undefined {
+  // The length excludes years after 9999, such as `+010000-…`.
   if (typeof text !== 'string' || text.length !== '2026-01-02T03:04:05.678Z'.length) return undefined;
   const time = Date.parse(text);
   return Number.isNaN(time) || new Date(time).toISOString() !== text ? undefined : time;

@@ -3,6 +3,9 @@
 /** May have a member named `__proto__`: test for members with `Object.hasOwn`. */
 export type JsonObject = { readonly [name: string]: unknown };
 
+/** Excludes names that engines reorder, such as `9`, or treat specially, such as `__proto__`. */
+export const MEMBER_NAME = /^[A-Za-z][A-Za-z0-9._-]{0,63}$/;
+
 /**
  * Parses a JSON object. Undefined if the text is not one, or is ambiguous: duplicate members, a number not in its
  * shortest form, a lone surrogate. It detects these by serializing the value and comparing it with the compact text.

@@ -25,8 +25,8 @@ export function createRecordCache(
   let stored: Copy | undefined;
   /** The record in memory: `stored`, or a later one that could not be saved. */
   let held: Copy | undefined;
-  /** Whether the last load worked. Otherwise the store may have a record of another process. */
-  let isLoaded = false;
+  /** If not, the store may have a record of another process. */
+  let lastLoadWorked = false;
 
   const read = async (text: string | undefined): Promise<Copy> => ({
     text,
@@ -48,7 +48,8 @@ export function createRecordCache(
   };
   /**
    * Whether memory has a record that could not be saved and that is to replace `found`. If another process has saved
-   * another license since, keep that one. If it has saved the old license again, replace it with the new one.
+   * another license since, keep that one. If it has saved the old license again, replace it with the new one. If no
+   * load has worked before, replace `found`.
    */
   const isToReplace = (found: Copy): boolean => {
     if (held === undefined || held === stored || held === found) return false;
@@ -57,8 +58,8 @@ export function createRecordCache(
     const before = recordOf(stored.state);
     return isSameLicense(recordOf(found.state), before) && !isSameLicense(recordOf(held.state), before);
   };
-  /** `copy`, with the seats of `found` to release: `copy` replaces it. */
-  const withSeatsOf = async (found: Copy, copy: Copy): Promise<Copy> => {
+  /** `copy`, plus the license keys of `found` whose seats must be released. */
+  const withKeysToRelease = async (found: Copy, copy: Copy): Promise<Copy> => {
     const [before, record] = [recordOf(found.state), recordOf(copy.state)];
     if (before === undefined || record === undefined) return copy;
     const keys = new Set([...(record.toRelease ?? []), ...(before.toRelease ?? [])]);
@@ -70,16 +71,16 @@ export function createRecordCache(
     let text: string | undefined;
     try {
       text = (await store.load()) ?? undefined; // localStorage returns null
-      isLoaded = true;
+      lastLoadWorked = true;
     } catch (cause) {
-      isLoaded = false;
+      lastLoadWorked = false;
       problem = new LicenseError('store_failed', 'the license record cannot be loaded', { cause });
       if (held === undefined) state = { kind: 'unusable', reason: 'store_failed' };
       return;
     }
     const found = held !== undefined && held.text === text ? held : await read(text);
     if (held !== undefined && isToReplace(found)) {
-      if (stored === undefined) hold(await withSeatsOf(found, held));
+      if (stored === undefined) hold(await withKeysToRelease(found, held));
       return save(held);
     }
     problem = undefined;
@@ -89,8 +90,8 @@ export function createRecordCache(
   const replace = async (text: string | undefined): Promise<void> => {
     const copy = await read(text);
     hold(copy);
-    // A later load saves the record, unless the store then has another license.
-    if (isLoaded) await save(copy);
+    // Otherwise only memory changes. The next load that works decides with `isToReplace` whether to save the record.
+    if (lastLoadWorked) await save(copy);
   };
 
   return {
@@ -103,7 +104,10 @@ export function createRecordCache(
     },
     /** Reads the store, which another process may have changed. */
     reload: (): Promise<void> => queue(load),
-    /** Reloads, then saves the record that `next` returns; undefined changes nothing. */
+    /**
+     * Reloads, then saves the record that `next` returns; undefined changes nothing. If the store cannot be read, only
+     * memory changes.
+     */
     update: (next: (state: LicenseState) => LicenseRecord | undefined): Promise<void> =>
       queue(async () => {
         await load();
@@ -111,7 +115,7 @@ export function createRecordCache(
         if (record === undefined) return;
         await replace(await writeRecord(record));
       }),
-    /** Reloads, then removes the record if `isRemoved` agrees. */
+    /** Reloads, then removes the record if `isRemoved` agrees; from memory only, if the store cannot be read. */
     clear: (isRemoved: (state: LicenseState) => Promise<boolean>): Promise<void> =>
       queue(async () => {
         await load();

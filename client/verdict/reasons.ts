@@ -11,8 +11,7 @@ export const END_CODES = [
 
 export type EndCode = (typeof END_CODES)[number];
 
-/** Permanent reasons why a stored record contains no valid license. */
-export const INVALID_REASONS = [
+export const PERMANENT_UNUSABLE_REASONS = [
   'record_unreadable',
   'license_malformed',
   'wrong_algorithm',
@@ -22,13 +21,13 @@ export const INVALID_REASONS = [
   'wrong_machine',
 ] as const;
 
-/** Why a stored record contains no valid license. */
-export type UnusableReason = 'store_failed' | (typeof INVALID_REASONS)[number] | 'key_missing';
+/** Why the client cannot use what is stored. */
+export type UnusableReason = 'store_failed' | (typeof PERMANENT_UNUSABLE_REASONS)[number] | 'key_missing';
 
 /** @internal */
 export const UNUSABLE_REASONS: readonly UnusableReason[] = [
   'store_failed',
-  ...INVALID_REASONS,
+  ...PERMANENT_UNUSABLE_REASONS,
   'key_missing',
 ];
 

@@ -45,7 +45,7 @@ describe('a license client with a store that', () => {
   const machineWith = (store: LicenseStore) =>
     createMachine({ time, hubUrl: hub.gatewayUrl, app: issued.app, trust, store });
 
-  it('cannot be read is Free, reports why, and is licensed when reads work again', async () => {
+  it('cannot be read: is Free, reports why, and is licensed when reads work again', async () => {
     const store = createBreakableStore();
     await (await machineWith(store).open()).activate(issued.licenseKey);
     store.breaks.load = true;
@@ -56,7 +56,7 @@ describe('a license client with a store that', () => {
     expect(await client.check()).to.include({ licensed: true, problem: undefined });
   });
 
-  it('cannot be read for a while stays licensed meanwhile', async () => {
+  it('cannot be read for a while: stays licensed meanwhile', async () => {
     const store = createBreakableStore();
     const client = await machineWith(store).open();
     await client.activate(issued.licenseKey);
@@ -66,7 +66,7 @@ describe('a license client with a store that', () => {
     expect(verdict.problem?.code).to.equal('store_failed');
   });
 
-  it('cannot be read during an activation keeps its license until the new one is saved', async () => {
+  it('is unreadable during an activation: keeps the stored license until the new one is saved', async () => {
     const store = createBreakableStore();
     const [before, after] = [
       await issueLicense(hub.admin, { app: issued.app }),
@@ -89,7 +89,7 @@ describe('a license client with a store that', () => {
     expect(await seatsOf(after)).to.equal(1);
   });
 
-  it('cannot be read while a license is activated and released keeps its license', async () => {
+  it('is unreadable while a license is activated and released: keeps the stored license', async () => {
     const store = createBreakableStore();
     const other = await issueLicense(hub.admin, { app: issued.app });
     await (await machineWith(store).open()).activate(issued.licenseKey);
@@ -102,7 +102,7 @@ describe('a license client with a store that', () => {
     expect((await client.check()).license?.licenseId).to.equal(issued.licenseId);
   });
 
-  it('cannot be written keeps its license, and saves it when writes work again', async () => {
+  it('cannot be written: keeps its license, and saves it when writes work again', async () => {
     const store = createBreakableStore();
     store.breaks.save = true;
     const client = await machineWith(store).open();
@@ -115,7 +115,7 @@ describe('a license client with a store that', () => {
     expect((await machineWith(store).open()).current().licensed).to.equal(true);
   });
 
-  it('cannot be written still ends a license', async () => {
+  it('cannot be written: still ends a license', async () => {
     const store = createBreakableStore();
     const license = await issueLicense(hub.admin, { app: issued.app });
     const client = await machineWith(store).open();
@@ -129,7 +129,7 @@ describe('a license client with a store that', () => {
     expect((await machineWith(store).open()).current()).to.include({ reason: 'license_revoked' });
   });
 
-  it('cannot be cleared still drops a released license', async () => {
+  it('cannot be cleared: still drops a released license', async () => {
     const store = createBreakableStore();
     const client = await machineWith(store).open();
     await client.activate(issued.licenseKey);
@@ -151,7 +151,7 @@ describe('a license client with a store that', () => {
       (text: string) => text.replace('"recheckAfterSeconds":86400', '"recheckAfterSeconds":99999'),
     ],
   ] as const) {
-    it(`${what} is Free, and can be activated again`, async () => {
+    it(`${what}: is Free, and can be activated again`, async () => {
       const store = createMemoryStore();
       const client = await machineWith(store).open();
       await client.activate(issued.licenseKey);
@@ -166,12 +166,12 @@ describe('a license client with a store that', () => {
     });
   }
 
-  it('returns null, like those of browsers, is empty', async () => {
+  it('returns null, like those of browsers: treats it as empty', async () => {
     const store = { ...createMemoryStore(), load: async () => JSON.parse('null') };
     expect((await machineWith(store).open()).current()).to.include({ reason: 'no_license' });
   });
 
-  it('is shared with another process sees its changes', async () => {
+  it('is shared with another process: sees its changes', async () => {
     const store = createMemoryStore();
     const [one, other] = [await machineWith(store).open(), await machineWith(store).open()];
     await one.activate(issued.licenseKey);
@@ -195,7 +195,7 @@ describe('a license client with a store that', () => {
     return { store, breaks: store.breaks, first, second, other, stored };
   };
 
-  it('has another license after a failed save of the time keeps that one', async () => {
+  it('has another license after a failed save of the time: keeps that one', async () => {
     const { breaks, first, second, other, stored } = await twoProcesses();
     time.advance(6 * MINUTE);
     breaks.save = true;
@@ -213,7 +213,7 @@ describe('a license client with a store that', () => {
     ['the end of the application', (client: LicenseClient) => client.stop()],
     ['a release', (client: LicenseClient) => failureOf(client.deactivate())],
   ] as const) {
-    it(`has another license when it cannot be read during ${what} keeps that one`, async () => {
+    it(`is unreadable during ${what}: keeps the license that another process saved`, async () => {
       const { breaks, first, second, other, stored } = await twoProcesses();
       await second.activate(other.licenseKey);
       time.advance(6 * MINUTE);
@@ -227,7 +227,7 @@ describe('a license client with a store that', () => {
     });
   }
 
-  it('has a suspension of the same license after a failed save of the time keeps it', async () => {
+  it('has a suspension of the same license after a failed save of the time: keeps it', async () => {
     const { breaks, first, second, other } = await twoProcesses();
     await first.activate(other.licenseKey);
     time.advance(6 * MINUTE);
@@ -240,7 +240,7 @@ describe('a license client with a store that', () => {
     expect(await second.check()).to.include({ licensed: false, reason: 'license_suspended' });
   });
 
-  it('has a later time of the same license after a failed save of a new license gets the new one', async () => {
+  it('has a later time of the same license after a failed save of a new license: saves the new one', async () => {
     const { breaks, first, second, other, stored } = await twoProcesses();
     breaks.save = true;
     expect((await failureOf(first.activate(other.licenseKey))).code).to.equal('store_failed');
@@ -252,7 +252,7 @@ describe('a license client with a store that', () => {
     expect((await second.check()).license?.licenseId).to.equal(other.licenseId);
   });
 
-  it('has another license when the response arrives keeps that one', async () => {
+  it('has another license when the response arrives: keeps that one', async () => {
     const store = createMemoryStore();
     const revoked = await issueLicense(hub.admin, { app: issued.app });
     const client = await machineWith(store).open();
@@ -269,7 +269,7 @@ describe('a license client with a store that', () => {
     expect((await machineWith(store).open()).current().license?.licenseId).to.equal(issued.licenseId);
   });
 
-  it('has another license when its own seat is released keeps that one', async () => {
+  it('has another license when its own seat is released: keeps that one', async () => {
     const { store, second, other, stored } = await twoProcesses();
     const late: typeof fetch = async (input, init) => {
       const answer = await fetch(input, init);

@@ -6,7 +6,6 @@ import { type Clock, DAY_MS } from '../clock.ts';
 import { recordEvents } from '../event/outbox.ts';
 import { epochMs } from '../storage/sql/epoch.ts';
 import { inTransaction } from '../storage/sql/transaction.ts';
-import { endsAtMs } from './state.ts';
 
 export type ExpiryEventsOptions = { readonly pool: Pool; readonly clock: Clock };
 
@@ -91,53 +90,36 @@ function recordBatch(pool: Pool, { type, name, time, daysBefore }: Expiry, now: 
   });
 }
 
-/** Longer than a transaction lasts that issues, imports or changes licenses. */
-const FAR_AHEAD_MS = 3_600_000;
+/** No transaction that writes licenses lasts longer. An import takes at most 10 minutes. */
+const MAX_TRANSACTION_MS = 3_600_000;
 
-/** Whether the task may pass the end of a license before a transaction commits that began after `now`. */
+/** Whether the task may pass this end before the current transaction, which began after `now`, commits. */
 export function mayPassSoon(endMs: number, now: Date): boolean {
-  return endMs <= now.getTime() + FAR_AHEAD_MS;
+  return endMs <= now.getTime() + MAX_TRANSACTION_MS;
 }
 
-type Ending = {
-  readonly revoked: boolean;
-  readonly expiresAt?: Date | null | undefined;
-  readonly graceDays: number;
-};
-
-/**
- * When a license expires after its grace, in milliseconds since the epoch; infinite if it does not. One that
- * is revoked does not expire. A suspension does not delay the expiry.
- */
-export function endOf({ revoked, expiresAt, graceDays }: Ending): number {
-  const endMs = revoked ? null : endsAtMs({ expiresAtMs: expiresAt?.getTime() ?? null, graceDays });
-  return endMs ?? Number.POSITIVE_INFINITY;
-}
-
-/** How a change moves the end of a license. */
-export type MovedEnd = {
+/** The end of a license before and after a write. `beforeMs` is infinite for a new license. */
+export type EndChange = {
   /** UUIDs. */
   readonly licenseId: string;
   readonly appId: string;
-  /** The results of `endOf`; infinite before a license exists. */
   readonly beforeMs: number;
   readonly afterMs: number;
 };
 
 /**
- * Records which licenses have expired because a change moves their ends back to a time that the task has
- * passed. The task does not look at such times again. If it has passed an end before the change, it has
- * recorded the event. The lock on the mark holds the task up until the change is committed, so either of them
- * records the event, and not both.
+ * Records `license.expired` for each license whose new end the task has already passed but whose old end it
+ * has not. The task looks only at ends after its mark (`license_expiry_mark`). Locking the mark makes the
+ * task wait for this commit, so exactly one of the two records the event.
  *
- * @param now may be earlier than the wait for a lock
+ * @param now The time of the event, which may be from before a lock wait.
  */
 export async function recordPassedEnds(
   client: PoolClient,
-  ends: readonly MovedEnd[],
+  changes: readonly EndChange[],
   now: Date,
 ): Promise<void> {
-  const near = ends.filter(({ beforeMs, afterMs }) => afterMs < beforeMs && mayPassSoon(afterMs, now));
+  const near = changes.filter(({ beforeMs, afterMs }) => afterMs < beforeMs && mayPassSoon(afterMs, now));
   if (near.length === 0) return;
   const { rows } = await client.query<{ passedMs: number }>({
     name: 'lock_expiry_mark',

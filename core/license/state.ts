@@ -19,9 +19,16 @@ export function graceEndsAtMs(license: Pick<LicenseFacts, 'expiresAtMs' | 'grace
   return expiresAtMs === null || graceDays === 0 ? null : expiresAtMs + graceDays * DAY_MS;
 }
 
-/** When a license expires, after its grace, in milliseconds since the epoch; null without an expiry. */
-export function endsAtMs(license: Pick<LicenseFacts, 'expiresAtMs' | 'graceDays'>): number | null {
-  return graceEndsAtMs(license) ?? license.expiresAtMs;
+type ExpiryFacts = Pick<LicenseFacts, 'revoked' | 'graceDays'> & {
+  readonly expiresAt?: Date | null | undefined;
+};
+
+/**
+ * When a license expires after its grace, in milliseconds since the epoch. Infinite for one that is revoked
+ * or has no expiry. A suspension does not delay the expiry.
+ */
+export function expiryEndMs({ revoked, expiresAt, graceDays }: ExpiryFacts): number {
+  return revoked || !expiresAt ? Number.POSITIVE_INFINITY : expiresAt.getTime() + graceDays * DAY_MS;
 }
 
 /**

@@ -14,9 +14,10 @@ import { formatId } from '../../ids.ts';
 import type { ModuleDependencies } from '../../module-dependencies.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import type { App, License } from '../entities.ts';
-import { endOf, recordPassedEnds } from '../expiry-events.ts';
+import { recordPassedEnds } from '../expiry-events.ts';
 import { deriveLicenseKey } from '../keys/license-key.ts';
 import type { KeySecrets } from '../keys/open-key-secrets.ts';
+import { expiryEndMs } from '../state.ts';
 import { findApp } from './find-app.ts';
 import { readLicenses } from './find-licenses.ts';
 import { FIRST_GENERATION, insertLicenses, type LicenseKeyRow, newLicense } from './insert-licenses.ts';
@@ -75,7 +76,7 @@ export function createIssueLicenses({ db, sealer, keySecrets, clock }: IssueOpti
       const events = ids.map((objectId) => ({ type: 'license.issued', objectId, appId: app.id }) as const);
       send(recordEvents(now, events));
       // The expiry may have passed during the waits for the customer and for the idempotency key.
-      const afterMs = endOf({ ...terms, revoked: false });
+      const afterMs = expiryEndMs({ ...terms, revoked: false });
       const end = { appId: app.id, beforeMs: Number.POSITIVE_INFINITY, afterMs };
       const ends = ids.map((licenseId) => ({ ...end, licenseId }));
       await recordPassedEnds(client, ends, now);

@@ -15,8 +15,9 @@ import { LockHeld, takeLock } from '../../storage/hub-lock.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 import { findApp } from '../admin/find-app.ts';
 import { type App, LimitProfileSchema } from '../entities.ts';
-import { endOf, type MovedEnd, mayPassSoon, recordPassedEnds } from '../expiry-events.ts';
+import { type EndChange, mayPassSoon, recordPassedEnds } from '../expiry-events.ts';
 import type { ImportPepper } from '../keys/import-pepper.ts';
+import { expiryEndMs } from '../state.ts';
 import { createCheckLine, type ImportRow, type LineError } from './check-lines.ts';
 import { createImportCustomers } from './import-customers.ts';
 import { findTaken, insertImported } from './insert-imported.ts';
@@ -140,7 +141,7 @@ function createRun({ client, app, caller, dryRun, checkLine, now, clock }: RunOp
   let firstId: string | undefined;
   let lastId: string | undefined;
   /** Those ends after `now` that may pass before the commit. */
-  const ends: MovedEnd[] = [];
+  const ends: EndChange[] = [];
 
   const store = async (rows: readonly ImportRow[]): Promise<void> => {
     const { ids: customerIds, errors: unseen } = await customers.resolve(rows, true);
@@ -148,8 +149,8 @@ function createRun({ client, app, caller, dryRun, checkLine, now, clock }: RunOp
     errors.push(...unseen);
     firstId ??= ids.at(0);
     lastId = ids.at(-1) ?? lastId;
-    for (const [place, row] of rows.entries()) {
-      const [licenseId = '', afterMs] = [ids[place], endOf(row)];
+    for (const [index, row] of rows.entries()) {
+      const [licenseId = '', afterMs] = [ids[index], expiryEndMs(row)];
       if (afterMs > now.getTime() && mayPassSoon(afterMs, now))
         ends.push({ licenseId, appId: app.id, beforeMs: Number.POSITIVE_INFINITY, afterMs });
     }
@@ -188,7 +189,7 @@ function createRun({ client, app, caller, dryRun, checkLine, now, clock }: RunOp
 
     async record(): Promise<void> {
       await recordPassedEnds(client, ends, clock());
-      // Not `now`: the stream may have taken long, and an audit entry must not follow much later ones.
+      // Not `now`: the stream may have taken long.
       await recordChangeNow(client, caller.actor, clock(), {
         action: 'license.import',
         subject: formatId('app', app.id),

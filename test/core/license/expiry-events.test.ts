@@ -235,7 +235,7 @@ describe('the event of an expired license', () => {
     ]);
   });
 
-  it('is recorded once if the task is late, and a change moves an end that has passed', async () => {
+  it('is recorded once if a change moves an end that has passed but that the task has not reached', async () => {
     const licenseId = await issue(10);
     afterDays(11);
     now -= 10_000;

@@ -1,6 +1,7 @@
 // Records the event of a license that a change made expire.
 import type { PoolClient } from 'pg';
-import { endOf, recordPassedEnds } from '../../expiry-events.ts';
+import { recordPassedEnds } from '../../expiry-events.ts';
+import { expiryEndMs } from '../../state.ts';
 import type { LockedLicense } from './locked-license.ts';
 
 /** `before` and `after` are the same license before and after the change. */
@@ -9,10 +10,7 @@ export async function recordIfExpired(
   { before, after }: { readonly before: LockedLicense; readonly after: LockedLicense },
   now: Date,
 ): Promise<void> {
-  const [beforeMs, afterMs] = [endOfLicense(before), endOfLicense(after)];
+  const beforeMs = expiryEndMs({ ...before.terms, revoked: before.state.revoked !== null });
+  const afterMs = expiryEndMs({ ...after.terms, revoked: after.state.revoked !== null });
   await recordPassedEnds(client, [{ licenseId: after.id, appId: after.app.id, beforeMs, afterMs }], now);
-}
-
-function endOfLicense({ state, terms }: LockedLicense): number {
-  return endOf({ ...terms, revoked: state.revoked !== null });
 }

@@ -29,8 +29,8 @@ export type RunBackupOptions = {
 };
 
 /**
- * @throws CliError (usage) if the file exists or cannot be written, (interrupted) at a signal; Error for any
- * other failure
+ * @throws CliError (usage) if the file exists or cannot be written, (interrupted) at a signal, (database_lost)
+ * if the database is unavailable; Error for any other failure
  */
 export async function runBackup(
   settings: Settings,
@@ -88,10 +88,10 @@ export async function runBackup(
   });
 }
 
-/** The hub stops the embedded PostgreSQL, also while a backup reads it. */
+/** The error for a database that became unavailable during the backup, for example because its hub stopped. */
 function databaseLost(error: unknown, unfinished: string): CliError {
-  const lost = `The database stopped answering during the backup (${messageOf(error)}).`;
-  return new CliError('database_lost', EXIT.failed, `${lost} ${unfinished} Run the command again.`, {
+  const failed = `The backup failed because of the database (${messageOf(error)}).`;
+  return new CliError('database_lost', EXIT.failed, `${failed} ${unfinished} Run the command again.`, {
     cause: error,
   });
 }

@@ -221,7 +221,7 @@ describe('a backup', () => {
     expect({ code: backup.code, stderr: backup.stderr }).to.deep.equal({
       code: 1,
       stderr:
-        'hubctl: The database stopped answering during the backup ' +
+        'hubctl: The backup failed because of the database ' +
         '(terminating connection due to administrator command). ' +
         `Nothing was written to ${out}. Run the command again.\n`,
     });

@@ -95,7 +95,10 @@ export const EndpointSchema = defineEntity({
     createdAt: p.datetime(3),
     disabledAt: p.datetime(3).nullable(),
     disabledReason: p.text().nullable(),
-    /** The time of the first failure of the endpoint since its last success. */
+    /**
+     * The time of the first attempt that the endpoint failed since its last success; null without one.
+     * An attempt does not count if the hub cannot build the delivery.
+     */
     failingSince: p.datetime(3).nullable(),
     /** The row of a removed endpoint stays, because deliveries refer to it. */
     removedAt: p.datetime(3).nullable(),

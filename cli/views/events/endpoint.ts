@@ -17,7 +17,9 @@ export const ENDPOINT = json.view('Endpoint', 'hub.event.v1.Endpoint', {
   createdAt: json.time(),
   disabledAt: json.optional(json.time('when the endpoint was disabled; missing if it is enabled')),
   disabledReason: json.optional(json.text('why it is disabled')),
-  failingSince: json.optional(json.time('time of the first failure of the endpoint since its last success')),
+  failingSince: json.optional(
+    json.time('time of the first attempt that the endpoint failed since its last success'),
+  ),
   previousSecretUntil: json.optional(
     json.time('time until which deliveries are also signed with the previous secret'),
   ),

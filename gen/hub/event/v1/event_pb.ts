@@ -164,7 +164,8 @@ export type Endpoint = Message<"hub.event.v1.Endpoint"> & {
   disabledReason: string;
 
   /**
-   * Time of the first failure of the endpoint since its last success; unset if the last attempt succeeded.
+   * Time of the first attempt that the endpoint failed since its last success; unset without one. An attempt
+   * does not count if the hub cannot build the delivery.
    *
    * @generated from field: google.protobuf.Timestamp failing_since = 11;
    */

@@ -20,7 +20,7 @@ export function processPlace(): string {
 
 /**
  * When a process of this place started, as text to compare. A process id means the same process only with the same
- * start: ids are reused, soonest after a reboot. Undefined if the process does not run or the system is not Linux.
+ * start: ids are reused, for example after a reboot. Undefined if the process does not run or the system is not Linux.
  */
 export function processStart(pid: number): string | undefined {
   try {

@@ -31,7 +31,10 @@ export async function readLocalHub(
   return { server: baseUrl({ value: rpc, from: file }), certificate };
 }
 
-/** `started` is missing in files of hubs that did not know it: then any process with this id counts as the hub. */
+/**
+ * `started` is missing if an older hub wrote the file, or outside Linux. Then any process with this id counts
+ * as the hub.
+ */
 function stillRuns(pid: number, started: unknown): boolean {
   return started === undefined ? isRunning(pid) : processStart(pid) === started;
 }

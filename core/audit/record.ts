@@ -49,7 +49,10 @@ export function recordChange(em: EntityManager, actor: Actor, at: Date, change: 
   });
 }
 
-/** The same for SQL, in the current transaction of `db`. */
+/**
+ * The same for SQL, in the current transaction of `db`. Take `at` shortly before the commit: the audit log
+ * does not verify if an entry is much older than the entry before it.
+ */
 export async function recordChangeNow(
   db: Pool | ClientBase,
   actor: Actor,

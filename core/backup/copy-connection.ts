@@ -23,7 +23,7 @@ export async function openCopyConnection(
   // Not `client.end()`, which waits for the statement in progress.
   signal?.addEventListener('abort', () => streamOf(client).destroy(), { once: true });
   try {
-    signal?.throwIfAborted(); // before there was a listener
+    signal?.throwIfAborted(); // the signal may have aborted during `connect`
     const isPooled = pooler === 'transaction';
     let settings: string[] = isPooled ? ['search_path to default'] : [];
     // A pooler may run each transaction in another session.

@@ -75,7 +75,7 @@ export function createErase({ db, sealer, clock, lockSessions, erasers, queue }:
           const erased = { id, sessionIds: sessions.ids, values: [...values, ...sessions.values] };
           const counts: Facts[] = [];
           for (const erase of erasers) counts.push(await erase(client, erased));
-          // The erasers may take long, and an audit entry must not follow much later ones.
+          // Not the time of the erasure above: the erasers may take long.
           const now = clock();
           await recordEvent(client, now, { type: 'customer.erased', objectId: customer.id });
           await recordChangeNow(client, actor, now, {

@@ -2,8 +2,8 @@
 import type { PoolClient } from 'pg';
 
 /**
- * Months are dropped by the ids of events, whose times come from the clocks of several hubs. If these differ,
- * an event may stay although one with a larger number is dropped. A stream that begins with it finds a gap.
+ * Pruning drops events by id. Ids contain the clock of the hub that wrote them. If clocks differ, an event
+ * may stay although one with a larger number is dropped. A stream that began with it would report a gap.
  * Events of the default partition stay, even if the clock of their hub was before 2020.
  */
 export async function recordLastPruned(client: PoolClient, floor: string): Promise<void> {

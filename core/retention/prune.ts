@@ -16,7 +16,8 @@ import {
 import { inRetriedTransaction, isLockFailure } from '../storage/sql/transaction.ts';
 
 /**
- * A module's checks before months of its tables are dropped. The rows of these months have ids below `floor`.
+ * What a module checks and saves before months of its tables are dropped. The rows of these months have ids
+ * below `floor`.
  */
 export type PruneGuard = {
   /**
@@ -84,7 +85,7 @@ export function createPrune({ pool, clock, guards }: PruneOptions) {
           const names = new Set(rows[0]?.names);
           const dropped = partitions.filter(({ name }) => names.has(name));
           if (dropped.length === 0) return [];
-          // Not `now`: the guards may have taken long, and an audit entry must not follow much later ones.
+          // Not `now`: the guards may have taken long.
           await recordChangeNow(client, actor, clock(), {
             action: 'retention.prune',
             subject: before,

@@ -141,7 +141,7 @@ export function createLimitStore(
             () => memory.consume(key, taken),
           );
         },
-        // A block outlasts its count in Redis, which may be down or emptied. `consume` counts nothing meanwhile.
+        // Checks the block first: Redis may be down or emptied, and a blocked key is not counted there.
         get: async (key) =>
           blockOf(key) ??
           viaRedis(

@@ -110,7 +110,7 @@ export function createEvents(pool: Pool, readers: ObjectReaders) {
       return rows.map(toEvent);
     },
 
-    /** Reads the numbers of the first event after the pruned ones and of the last event; 0 without events. */
+    /** Reads the number from which no event is pruned, and that of the last event; 0 without events. */
     async span(): Promise<{ readonly first: number; readonly last: number }> {
       const { rows } = await pool.query<{ first: string | null; last: string | null }>({
         name: 'read_event_span',

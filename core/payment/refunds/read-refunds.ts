@@ -68,7 +68,10 @@ export async function sumPendingRefunds(
   return BigInt(rows[0]?.sum ?? 0);
 }
 
-/** What the usage log has subtracted for refunds of a payment of the session, in minor units. */
+/**
+ * The sum of the refunds of one payment that the usage log deducts, in minor units. Pruned entries do not
+ * count.
+ */
 export async function sumDeductedRefunds(
   client: PoolClient,
   { id }: Pick<StoredSession, 'id'>,

@@ -96,7 +96,7 @@ function markRequested(
       await recordRefunds(client, send, session, [{ before: refund, after }], { ...options, at });
       return false;
     }
-    // After the wait for the session.
+    // Checked here because the wait for the session uses up the lease.
     requireTimeLeft();
     send({
       name: 'mark_refund_requested',

@@ -68,7 +68,10 @@ export type SessionUpdate = {
   /** The payment that settles the session. */
   readonly gatewayTransactionId?: string;
   readonly bankTransactionId?: string | undefined;
-  /** What has been refunded of the payment that settles the session, if that is another payment. */
+  /**
+   * What has been refunded of the payment that settles the session, in minor units. Missing if the update
+   * settles nothing.
+   */
   readonly refundedMinor?: bigint;
   /** The provider's rating of the verified payment; `risk` is undefined if the provider does not rate it. */
   readonly rating?: { readonly risk: Risk | undefined };
@@ -97,8 +100,8 @@ export type Circumstances = {
   /** The state of the proof of a `paid` finding, if the session is not paid yet. */
   readonly proof?: ProofState | undefined;
   /**
-   * What has been refunded of the payment that settles the session: for the proof `again` of another payment
-   * than the last one.
+   * What has been refunded of the payment that settles the session, in minor units. Set only if that is an
+   * earlier payment than the last one. Undefined: the session's own sum applies.
    */
   readonly refundedMinor?: bigint | undefined;
   /** The sum of the pending refunds, for a `reversed` finding about a paid session. */

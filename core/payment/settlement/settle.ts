@@ -135,8 +135,8 @@ async function settleBatch(
   const { judged, finished } = await inTransaction(
     pool,
     async (client, send) => {
-      // The export of a day misses entries that are committed long after their time. So a settlement that
-      // waits for its session takes the time afterwards.
+      // An export of yesterday's usage log must not miss a settlement. So the time is taken after the wait
+      // for the session, shortly before the commit.
       if (!isShared) await lockSessions(client, ids, { skipLocked: false });
       const at = clock();
       const batch = { client, send, at, isShared };

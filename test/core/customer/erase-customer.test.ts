@@ -286,7 +286,7 @@ describe('erasing a customer', () => {
     );
   });
 
-  it('leaves an audit log that verifies if it takes longer than the log tolerates', async () => {
+  it('does not break the audit log if it takes more than ten minutes', async () => {
     const { databaseUrl, transport } = payments.hub;
     const customers = createClient(CustomerService, transport);
     const create = async (name: string): Promise<string> => {

@@ -83,7 +83,7 @@ describe('the data directory', () => {
     }
   });
 
-  it('is left without an error if hub.json is damaged', async () => {
+  it('keeps a damaged hub.json on withdrawal, without an error', async () => {
     const dataDir = await openDataDir(parent);
     for (const content of ['', '{"pid":', 'null', '[]']) {
       await writeFile(join(parent, 'hub.json'), content);

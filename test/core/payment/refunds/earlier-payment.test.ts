@@ -65,7 +65,7 @@ describe('a refund of an earlier payment', () => {
     type Attempt = {
       readonly val_id: string;
       readonly status: 'VALID' | 'REVERSED';
-      /** The bank's id, if it is not made of `val_id`. */
+      /** The end of the bank's id. Default: `val_id`. */
       readonly bank?: string;
     };
     /** The attempts to pay, as the transaction query lists them. */
@@ -146,7 +146,7 @@ describe('a refund of an earlier payment', () => {
       await untilStatus(scene, session, 'cancelled');
     });
 
-    it('is subtracted from its own payment only, when payments stand again after reversals', async () => {
+    it('is subtracted from its own payment only, when payments become valid again', async () => {
       const { sessionId } = session;
       await refund(session, 2_500n);
       await untilSummary(scene, sessionId, ['succeeded 2500 hub']);
@@ -157,18 +157,18 @@ describe('a refund of an earlier payment', () => {
         attempts = attempts.map((attempt) => ({ ...attempt, status: 'REVERSED' }));
         await recheck(session, 'cancelled');
       };
-      const standAgain = async (valId: string): Promise<void> => {
+      const makeValidAgain = async (valId: string): Promise<void> => {
         await reverseAll();
         attempts = attempts.map((attempt) =>
           attempt.val_id === valId ? { ...attempt, status: 'VALID' } : attempt,
         );
         await recheck(session, 'success');
       };
-      await standAgain('FIRST');
+      await makeValidAgain('FIRST');
       const before = [10_000n, -2_500n, -7_500n, 10_000n, -4_000n, -6_000n];
       const ofFirst = { amounts: [...before, 7_500n], refunded: 2_500n };
       expect(await booksOf(scene, sessionId)).to.deep.equal(ofFirst);
-      await standAgain('SECOND');
+      await makeValidAgain('SECOND');
       const ofSecond = { amounts: [...ofFirst.amounts, -7_500n, 6_000n], refunded: 4_000n };
       expect(await booksOf(scene, sessionId)).to.deep.equal(ofSecond);
       await refund(session);
@@ -176,7 +176,7 @@ describe('a refund of an earlier payment', () => {
       await untilSummary(scene, sessionId, refunds);
     });
 
-    it('stays subtracted from a payment that stands again with another validation id', async () => {
+    it('stays subtracted from a payment that becomes valid again with another validation id', async () => {
       await refund(session, 2_500n);
       await untilSummary(scene, session.sessionId, ['succeeded 2500 hub']);
       attempts = [{ val_id: 'FIRST', status: 'REVERSED' }];

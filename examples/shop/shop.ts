@@ -25,9 +25,9 @@ export function createShop({ rpcUrl, gatewayUrl, token, offer, slots }: Settings
   }
 
   async function readTerms(): Promise<Terms> {
-    const found = (await call<Found>('hub.order.v1.OfferService/GetOffer', { offer })).offer;
-    if (found.archivedAt !== undefined) throw new NotForSale();
-    return found.terms;
+    const { offer: current } = await call<Found>('hub.order.v1.OfferService/GetOffer', { offer });
+    if (current.archivedAt !== undefined) throw new NotForSale();
+    return current.terms;
   }
 
   async function showOffer(): Promise<string> {

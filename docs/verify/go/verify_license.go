@@ -108,7 +108,7 @@ func readLicense(file []byte) (map[string]any, error) {
 	return license, nil
 }
 
-// readValue expects valid JSON. It takes 64 objects and lists within each other; another reader may give up then.
+// readValue expects valid JSON. It refuses more than 64 nested levels, because other parsers do.
 func readValue(decoder *json.Decoder, depth int) (any, error) {
 	token, err := decoder.Token()
 	if number, isNumber := token.(json.Number); isNumber {
@@ -230,7 +230,7 @@ func isSignature(signature any, message string, key *ecdsa.PublicKey) bool {
 
 var timeForm = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$`)
 
-// checkEnd compares times: as texts, the years of a clock after 9999 would be less than most others.
+// checkEnd compares times, not texts: the text of a year after 9999 sorts before that of an earlier year.
 func checkEnd(license map[string]any, member string, now time.Time, reason LicenseRefused) error {
 	value, isThere := license[member]
 	if !isThere {

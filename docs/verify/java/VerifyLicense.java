@@ -139,7 +139,7 @@ public final class VerifyLicense {
     }
   }
 
-  /** Compares times: as texts, the years of a clock after 9999 would be less than all others. */
+  /** Compares times, not texts: the text of a year after 9999 sorts before that of an earlier year. */
   private static boolean hasPassed(Map<String, Object> license, String member, Instant now) throws LicenseRefused {
     if (!license.containsKey(member)) return false;
     String form = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z";

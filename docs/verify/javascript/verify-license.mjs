@@ -55,14 +55,14 @@ function readLicense(bytes) {
  */
 function parse(text) {
   const value = JSON.parse(text);
-  if (isTooDeep(value)) throw new Error('another reader may give up');
+  if (isTooDeep(value)) throw new Error('nested too deeply');
   const tokens = text.match(/"(?:[^"\\]|\\.)*"|[^\s"]+/g);
   const compact = tokens.map((token) => (token[0] === '"' ? compactString(token) : token));
   if (compact.join('') !== JSON.stringify(value)) throw new Error('ambiguous');
   return value;
 }
 
-/** Whether more objects and lists than this are within each other. */
+/** Whether objects and lists are nested more than `levels` deep. */
 function isTooDeep(value, levels = 64) {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((each) => isTooDeep(each, levels - 1));
@@ -102,14 +102,14 @@ async function isSignature(signature, text, key) {
   return crypto.subtle.verify(algorithm, key, decodeBase64(base64), new TextEncoder().encode(text));
 }
 
-/** Compares numbers: as texts, the years of a clock after 9999 would be less than all others. */
+/** Compares times, not texts: the text of a year after 9999 sorts before that of an earlier year. */
 function hasPassed(time, now) {
   if (time === undefined) return false;
   const isTime = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/.test(time);
   if (typeof time !== 'string' || !isTime) throw new LicenseRefused('malformed');
   const end = Date.parse(time);
   if (Number.isNaN(end)) throw new LicenseRefused('malformed');
-  return !(now < end); // refuses with an invalid date, too
+  return !(now < end); // an invalid `now` counts as past the end
 }
 
 /** SubjectPublicKeyInfo in PEM; any other key than one of P-256 throws. */

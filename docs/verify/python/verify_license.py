@@ -73,7 +73,7 @@ def read_license(data):
         # json takes half a surrogate pair, in names and values: no UTF-8 can be written of it.
         json.dumps(content, ensure_ascii=False).encode("utf-8")
         if is_too_deep(content):
-            raise ValueError("another reader may give up")
+            raise ValueError("nested too deeply")
     except (ValueError, RecursionError):
         raise LicenseRefused("malformed") from None
     if isinstance(content, dict):
@@ -84,7 +84,7 @@ def read_license(data):
 
 
 def is_too_deep(value, levels=64):
-    """Whether more objects and lists than this are within each other."""
+    """Whether objects and lists are nested more than `levels` deep."""
     if not isinstance(value, (dict, list)):
         return False
     items = value.values() if isinstance(value, dict) else value

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Case } from './cases.ts';
 import type { Server } from './sides/side.ts';
 
-/** Tables that the hub and the same-work peer both have. */
+/** Tables that the hub and the peer both have. */
 export const COMPARED_TABLES: readonly string[] = [
   'seat',
   'license',
@@ -43,7 +43,7 @@ export async function checkAgreement(
       const [added, expected] = [await ours.addedRows(), await theirs.addedRows()];
       if (added === expected) break;
       if (performance.now() > giveUpAt)
-        throw new Error(`${each.name}: ${one.name} adds the rows ${added}, ${other.name} ${expected}`);
+        throw new Error(`${each.name}: ${one.name} adds ${added}, ${other.name} adds ${expected}`);
       await setTimeout(POLL_INTERVAL_MS);
     }
   }
@@ -52,7 +52,7 @@ export async function checkAgreement(
 type Exchange = {
   /** The status and the member names of a JSON response, or the number of lines of any other text. */
   readonly answer: string;
-  /** The rows that were added since the request was sent, such as `callback 1, event 1`. */
+  /** The rows that were added since the request was sent, such as `callback 1, event 1`, or `nothing`. */
   addedRows(): Promise<string>;
 };
 
@@ -77,9 +77,8 @@ async function exchange(
     answer: `${response.status} ${isJson ? shapeOf(JSON.parse(text)) : `${text.split('\n').length} lines`}`,
     async addedRows() {
       const added = (await counts()).map((count, index) => count - (before[index] ?? 0));
-      return tables
-        .flatMap((table, index) => (added[index] === 0 ? [] : `${table} ${added[index]}`))
-        .join(', ');
+      const rows = tables.flatMap((table, index) => (added[index] === 0 ? [] : `${table} ${added[index]}`));
+      return rows.join(', ') || 'nothing';
     },
   };
 }

@@ -213,7 +213,10 @@ async function waitForDeferred(database: Side['database']): Promise<void> {
   if (database?.deferred === undefined) return;
   const giveUpAt = performance.now() + DEFERRED_WITHIN_MS;
   while ((await database.count(database.deferred)) > 0) {
-    if (performance.now() > giveUpAt) throw new Error(`rows are left: ${database.deferred}`);
+    if (performance.now() > giveUpAt)
+      throw new Error(
+        `the server has not finished its deferred work after ${DEFERRED_WITHIN_MS / 1_000} s: ${database.deferred}`,
+      );
     await setTimeout(POLL_INTERVAL_MS);
   }
 }

@@ -51,6 +51,7 @@ const NOT_DRIVEN = [
   'read_session_by_proof', // a refund that names only its payment; a session by payment_proof_pkey
   'release_mail', // a hub stops while it sends mails; a mail by its id
   'signing_slots', // a signed callback; the slots, which are few
+  'sum_deducted_refunds', // an earlier payment becomes valid again; the refunds of a session by an index
   'write_last_used', // once a minute at most; a token by its id
 ];
 

@@ -81,6 +81,7 @@ export function createRecordCache(
     const found = held !== undefined && held.text === text ? held : await read(text);
     if (held !== undefined && isToReplace(found)) {
       if (stored === undefined) hold(await withKeysToRelease(found, held));
+      stored = found;
       return save(held);
     }
     problem = undefined;

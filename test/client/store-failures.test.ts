@@ -227,6 +227,21 @@ describe('a license client with a store that', () => {
     });
   }
 
+  it('is read at last, but not written, after an activation: keeps what another process saves then', async () => {
+    const { store, breaks, second, other, stored } = await twoProcesses();
+    const unsaved = await issueLicense(hub.admin, { app: issued.app });
+    breaks.load = true;
+    const client = await machineWith(store).open();
+    await failureOf(client.activate(unsaved.licenseKey));
+    Object.assign(breaks, { load: false, save: true });
+    expect((await client.check()).problem?.code).to.equal('store_failed');
+    expect(client.current().license?.licenseId).to.equal(unsaved.licenseId);
+    await second.activate(other.licenseKey);
+    breaks.save = false;
+    expect((await client.check()).license?.licenseId).to.equal(other.licenseId);
+    expect(await stored()).to.equal(other.licenseId);
+  });
+
   it('has a suspension of the same license after a failed save of the time: keeps it', async () => {
     const { breaks, first, second, other } = await twoProcesses();
     await first.activate(other.licenseKey);

@@ -46,26 +46,16 @@ export function createRecordCache(
       problem = new LicenseError('store_failed', 'the license record cannot be saved', { cause });
     }
   };
-  /**
-   * Whether memory has a record that could not be saved and that is to replace `found`. If another process has saved
-   * another license since, keep that one. If it has saved the old license again, replace it with the new one. If no
-   * load has worked before, replace `found`.
-   */
-  const isToReplace = (found: Copy): boolean => {
-    if (held === undefined || held === stored || held === found) return false;
-    if (stored === undefined) return held.text !== undefined;
-    if (found.text === stored.text) return true;
-    const before = recordOf(stored.state);
-    return isSameLicense(recordOf(found.state), before) && !isSameLicense(recordOf(held.state), before);
-  };
-  /** `copy`, plus the license keys of `found` whose seats must be released. */
-  const withKeysToRelease = async (found: Copy, copy: Copy): Promise<Copy> => {
-    const [before, record] = [recordOf(found.state), recordOf(copy.state)];
+  /** `copy`, plus the license keys of `replaced` whose seats must be released. */
+  const withKeysToRelease = async (replaced: Copy, copy: Copy): Promise<Copy> => {
+    const [before, record] = [recordOf(replaced.state), recordOf(copy.state)];
     if (before === undefined || record === undefined) return copy;
-    const keys = new Set([...(record.toRelease ?? []), ...(before.toRelease ?? [])]);
-    if (before.licenseKey !== undefined) keys.add(before.licenseKey);
-    for (const key of keys) if (await isKeyOf(record, key)) keys.delete(key);
-    return keys.size > 0 ? read(await writeRecord({ ...record, toRelease: [...keys] })) : copy;
+    const keys = new Set(record.toRelease);
+    const { size } = keys;
+    for (const key of [...(before.toRelease ?? []), before.licenseKey]) {
+      if (key !== undefined && !(await isKeyOf(record, key))) keys.add(key);
+    }
+    return keys.size > size ? read(await writeRecord({ ...record, toRelease: [...keys] })) : copy;
   };
   const load = async (): Promise<void> => {
     let text: string | undefined;
@@ -79,14 +69,15 @@ export function createRecordCache(
       return;
     }
     const found = held !== undefined && held.text === text ? held : await read(text);
-    if (held !== undefined && isToReplace(found)) {
-      if (stored === undefined) hold(await withKeysToRelease(found, held));
-      stored = found;
-      return save(held);
+    let next = found;
+    if (held !== undefined && held !== stored && held !== found) {
+      if (!isToReplace(stored, found, held)) next = await withKeysToRelease(held, found);
+      else next = stored === undefined ? await withKeysToRelease(found, held) : held;
     }
-    problem = undefined;
     stored = found;
-    if (found !== held) hold(found);
+    if (next !== held) hold(next);
+    if (next !== found) return save(next);
+    problem = undefined;
   };
   const replace = async (text: string | undefined): Promise<void> => {
     const copy = await read(text);
@@ -127,3 +118,15 @@ export function createRecordCache(
 
 /** The text of a record, and its state. */
 type Copy = { readonly text: string | undefined; readonly state: LicenseState };
+
+/**
+ * Whether to replace `found` with `unsaved`, a record in memory that could not be saved. If another process has saved
+ * another license since `stored`, keep that one. If it has saved the old license again, replace it with the new one. If
+ * no load has worked before, replace `found`.
+ */
+function isToReplace(stored: Copy | undefined, found: Copy, unsaved: Copy): boolean {
+  if (stored === undefined) return unsaved.text !== undefined;
+  if (found.text === stored.text) return true;
+  const before = recordOf(stored.state);
+  return isSameLicense(recordOf(found.state), before) && !isSameLicense(recordOf(unsaved.state), before);
+}

@@ -227,6 +227,38 @@ describe('a license client with a store that', () => {
     });
   }
 
+  it('is unreadable during an activation, and gets another license: releases the unsaved one', async () => {
+    const { breaks, first, second, other, stored } = await twoProcesses();
+    const unsaved = await issueLicense(hub.admin, { app: issued.app });
+    breaks.load = true;
+    expect((await failureOf(first.activate(unsaved.licenseKey))).code).to.equal('store_failed');
+    await second.activate(other.licenseKey);
+    breaks.load = false;
+    expect((await first.check()).license?.licenseId).to.equal(other.licenseId);
+    expect(await stored()).to.equal(other.licenseId);
+    expect(await seatsOf(unsaved)).to.equal(1);
+    await second.recheck({ force: true });
+    expect(await seatsOf(unsaved), 'the seat of the unsaved license').to.equal(0);
+    expect(await seatsOf(other)).to.equal(1);
+  });
+
+  it('has another license, and a later time after a failed save: releases the unsaved one', async () => {
+    const { breaks, first, second, other, stored } = await twoProcesses();
+    const unsaved = await issueLicense(hub.admin, { app: issued.app });
+    breaks.save = true;
+    await failureOf(first.activate(unsaved.licenseKey));
+    await second.activate(other.licenseKey);
+    expect((await first.check()).problem?.code).to.equal('store_failed');
+    time.advance(6 * MINUTE);
+    await second.check();
+    breaks.save = false;
+    expect(await first.check()).to.include({ licensed: true, problem: undefined });
+    expect(await stored()).to.equal(other.licenseId);
+    await second.recheck({ force: true });
+    expect(await seatsOf(unsaved), 'the seat of the unsaved license').to.equal(0);
+    expect(await seatsOf(other)).to.equal(1);
+  });
+
   it('is read at last, but not written, after an activation: keeps what another process saves then', async () => {
     const { store, breaks, second, other, stored } = await twoProcesses();
     const unsaved = await issueLicense(hub.admin, { app: issued.app });

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from '../../lib/caught-error.ts';
 import { parseObject } from '../../lib/json-object.ts';
-import { isRunning, processPlace, processStart } from '../../lib/process-place.ts';
+import { processPlace, stillRuns } from '../../lib/process-place.ts';
 import { CliError, EXIT, usageError } from '../errors/failure.ts';
 import { baseUrl, type Given } from './check-target.ts';
 
@@ -26,17 +26,11 @@ export async function readLocalHub(
   );
   const { pid, place, started, rpc, rpcCertificate } = parseObject(text) ?? {};
   if (typeof rpc !== 'string') throw broken;
-  if (typeof pid === 'number' && place === processPlace() && !stillRuns(pid, started)) return undefined;
+  // `started` is missing if an older hub wrote the file, or outside Linux.
+  const start = typeof started === 'string' ? started : undefined;
+  if (typeof pid === 'number' && place === processPlace() && !stillRuns(pid, start)) return undefined;
   const certificate = typeof rpcCertificate === 'string' ? rpcCertificate : undefined;
   return { server: baseUrl({ value: rpc, from: file }), certificate };
-}
-
-/**
- * `started` is missing if an older hub wrote the file, or outside Linux. Then any process with this id counts
- * as the hub.
- */
-function stillRuns(pid: number, started: unknown): boolean {
-  return started === undefined ? isRunning(pid) : processStart(pid) === started;
 }
 
 /** The admin token in `admin-token`, unchecked; undefined if there is none. */

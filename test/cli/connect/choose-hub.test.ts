@@ -1,5 +1,5 @@
 // Which hub is called, and which token it is sent.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { expect } from 'chai';
 import { resolveTarget } from '../../../cli/connect/choose-hub.ts';
 import { describeConnectError } from '../../../cli/errors/describe-connect-error.ts';
-import { processPlace, processStart } from '../../../lib/process-place.ts';
+import { processPlace, processStart, stillRuns } from '../../../lib/process-place.ts';
 import { discard, makeDataDir } from '../../support/hub/data-dir.ts';
 import { spawnHub } from '../../support/hub/hub-process.ts';
 import { createMigratedDatabase } from '../../support/postgres/databases.ts';
@@ -189,6 +189,9 @@ describe('the target of a command', () => {
         { started: processStart(process.pid), expected: 'http://127.0.0.1:5100' },
         // The same tick after another boot.
         { started: processStart(pid)?.replace(/^\S+/, randomUUID()), expected: 'http://127.0.0.1:5100' },
+        // Of a hub that cannot read the id of the boot.
+        { started: processStart(pid)?.replace(/^\S+/, '-'), expected: server },
+        { started: processStart(process.pid)?.replace(/^\S+/, '-'), expected: 'http://127.0.0.1:5100' },
       ];
       for (const { started, expected } of starts) {
         await hubJson(JSON.stringify({ pid, place: processPlace(), started, rpc: server }));
@@ -200,6 +203,33 @@ describe('the target of a command', () => {
     } finally {
       other.kill();
     }
+  });
+
+  it('is recognized in a sandbox that hides parts of /proc', async function () {
+    const inSandbox = (options: string, ...words: string[]) => {
+      const mount = `mount -t proc -o ${options} proc /proc && exec "$@"`;
+      return spawnSync('unshare', ['--mount', 'sh', '-c', mount, 'sh', ...words], { encoding: 'utf8' });
+    };
+    const asNobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', process.execPath];
+    const probe = inSandbox('subset=pid,hidepid=2', ...asNobody, '--version');
+    if (probe.status !== 0) this.skip(); // only root may mount, and this checkout may be closed to others
+    const evaluate = (options: string, program: string[], expression: string): unknown => {
+      const file = join(import.meta.dirname, '../../../lib/process-place.ts');
+      const script = `import * as place from '${file}'; console.log(JSON.stringify(${expression}))`;
+      const { stdout, stderr } = inSandbox(options, ...program, '--input-type=module', '-e', script);
+      expect(stderr).to.equal('');
+      return JSON.parse(stdout);
+    };
+    const { pid } = process;
+    const started = processStart(pid) ?? '';
+    const other = started.replace(/\S+$/, '1'); // started at another tick
+    const evaluateHere = (expression: string) => evaluate('subset=pid', [process.execPath], expression);
+    expect(evaluateHere(`place.stillRuns(${pid}, '${started}')`), 'it runs').to.equal(true);
+    expect(evaluateHere(`place.stillRuns(${pid}, '${other}')`), 'it got the id of another').to.equal(false);
+    const startedThere = evaluateHere(`place.processStart(${pid})`);
+    expect(stillRuns(pid, String(startedThere)), 'its start is from the sandbox').to.equal(true);
+    const hidden = evaluate('hidepid=2', asNobody, `place.stillRuns(${pid}, '${started}')`);
+    expect(hidden, 'it runs and cannot be seen').to.equal(true);
   });
 
   it('does not count as the default address only because no hub runs', async () => {

@@ -29,19 +29,15 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
   let restarting: Promise<void> = Promise.resolve();
 
   const startAndLock = async (more: Pick<EmbeddedPostgresOptions, 'pickPort'> = {}) => {
-    // The lock ends with its connection, so a hub that was killed leaves none behind.
-    const options = { dataDir: path, log, ...limits, ...more };
-    const { server, client: lock, leaveAtExit } = await beginUse(options, 'hub owner');
-    const isOwner = await becomeOwner(lock).finally(leaveAtExit);
-    if (!isOwner) {
-      await lock.end();
+    const started = await startAsOwner({ dataDir: path, log, ...limits, ...more });
+    if (started === undefined) {
       throw new Error(
         `another hub runs on the data directory ${path}: stop it, or choose another with --data-dir`,
       );
     }
-    lock.once('end', onGone);
-    locked = server;
-    return { server, lock };
+    started.lock.once('end', onGone);
+    locked = started.server;
+    return started;
   };
   /** Starts the server on the port that the hub's pool uses. */
   const startOn = async (port: number) => {
@@ -87,6 +83,12 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
       stopping = true;
       await restarting;
       try {
+        // The lock can be lost while the server runs on: one of its processes has crashed.
+        if (locked === undefined && (await owned.server.stillRuns())) {
+          const again = await startAsOwner({ dataDir: path, log });
+          if (again) owned = again;
+          locked = again?.server;
+        }
         await locked?.stop();
       } finally {
         // Not before: another hub would become the owner of a server that is about to stop.
@@ -95,6 +97,17 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
       }
     },
   };
+}
+
+/**
+ * Undefined if another hub has the lock. The lock ends with its connection, so a hub that was killed leaves none
+ * behind.
+ */
+async function startAsOwner(options: EmbeddedPostgresOptions) {
+  const { server, client: lock, leaveAtExit } = await beginUse(options, 'hub owner');
+  if (await becomeOwner(lock).finally(leaveAtExit)) return { server, lock };
+  await lock.end();
+  return undefined;
 }
 
 function portOf({ url }: EmbeddedPostgres): number {

@@ -195,6 +195,19 @@ describe('the PostgreSQL of a data directory', () => {
     expect(await postgresRuns(dataDir.path)).to.equal(false);
   });
 
+  it('stops with its hub just after the crash of one of its processes', async () => {
+    const lines: string[] = [];
+    const owner = await ownPostgres({ dataDir, log: (line) => lines.push(line), onLost: () => {} });
+    const [owning] = await query<{ pid: number }>(
+      owner.url,
+      `select pid from pg_stat_activity where application_name = 'hub owner'`,
+    );
+    process.kill(owning?.pid ?? 0, 'SIGKILL');
+    await until(() => lines.join().includes('restarting'), 'the hub has lost its lock');
+    await owner.stop();
+    expect(await postgresRuns(dataDir.path)).to.equal(false);
+  });
+
   it('reports to its hub that it cannot restart', async () => {
     const lost = Promise.withResolvers<Error>();
     const owner = await own(lost.resolve);

@@ -16,6 +16,7 @@ import {
   stat,
   symlink,
   unlink,
+  utimes,
   writeFile,
 } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Server } from 'node:net';
@@ -316,6 +317,52 @@ describe('embedded PostgreSQL on an existing cluster', () => {
     const error = await rejection(startEmbeddedPostgres({ dataDir }));
     expect(error.message).to.contain(`If no PostgreSQL uses it, remove ${await realpath(lock)}`);
     await unlink(lock);
+  });
+
+  for (const [content, what] of [
+    ['', 'an empty lock file'],
+    ['\0'.repeat(60), 'a lock file that PostgreSQL cannot read'],
+  ] as const) {
+    it(`starts after a power loss has left ${what}`, async () => {
+      const lock = join(dataDir, 'postgres/data/postmaster.pid');
+      await writeFile(lock, content);
+      const earlier = new Date(Date.now() - 11_000);
+      await utimes(lock, earlier, earlier);
+      let attempts = 0;
+      const pickPort = async (): Promise<number> => {
+        attempts++;
+        return await freePort();
+      };
+      const postgres = await startEmbeddedPostgres({ dataDir, pickPort });
+      expect(attempts).to.equal(1);
+      expect(await answers(postgres.url)).to.equal(true);
+    });
+  }
+
+  it('leaves the lock file of a server in single-user mode', async () => {
+    const data = await realpath(join(dataDir, 'postgres/data'));
+    const lock = join(data, 'postmaster.pid');
+    const { uid, gid } = await stat(data);
+    const other = spawn('sleep', ['60'], { cwd: '/', ...(root ? { uid, gid } : {}) });
+    try {
+      await once(other, 'spawn');
+      await writeFile(lock, `-${other.pid}\n${data}\n1\n`);
+      const earlier = new Date(Date.now() - 11_000);
+      await utimes(lock, earlier, earlier);
+      let attempts = 0;
+      const pickPort = async (): Promise<number> => {
+        if (++attempts === 2) {
+          other.kill('SIGKILL');
+          await once(other, 'exit');
+        }
+        return await freePort();
+      };
+      const postgres = await startEmbeddedPostgres({ dataDir, pickPort });
+      expect(attempts).to.equal(2);
+      expect(await answers(postgres.url)).to.equal(true);
+    } finally {
+      other.kill('SIGKILL');
+    }
   });
 
   it('uses another port if its port is taken', async () => {

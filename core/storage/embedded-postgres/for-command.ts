@@ -1,12 +1,16 @@
 // Runs the embedded PostgreSQL for one command: starts it if it is stopped, and stops it again, unless a hub
 // or another command uses it by then.
+import { setTimeout } from 'node:timers/promises';
 import { dedicatedClient, endClient } from '../connection/client.ts';
 import { beginUse, isLastUse } from './server-locks.ts';
+import { RESTART_DELAY_MS } from './supervise.ts';
 
 /** Marks a server that a command has started, so that the last command stops it. A hub stops its own. */
 const TEMPORARY = 'hub.temporary';
 const NAME = 'hubctl';
 const ATTEMPTS = 3;
+/** A crash of one process of the server ends all connections. By then, a hub has taken its lock again. */
+const HUB_RETURNS_MS = 3 * RESTART_DELAY_MS;
 
 export async function postgresForCommand(dataDir: string) {
   const options = { dataDir, settings: [`${TEMPORARY}=on`] };
@@ -28,7 +32,9 @@ export async function postgresForCommand(dataDir: string) {
     for (let attempt = 1; ; attempt++) {
       try {
         if (attempt > 1) await reconnect();
-        return (await isTemporary()) && (await isLastUse(client));
+        if (!(await isTemporary())) return false;
+        if (attempt > 1) await setTimeout(HUB_RETURNS_MS);
+        return await isLastUse(client);
       } catch {
         // The connection is lost: the server has ended, and perhaps a hub has started it again, or one of its
         // processes has crashed, and it runs on.

@@ -18,7 +18,8 @@ export type OwnOptions = {
 };
 
 const RESTARTS = 5;
-const RESTART_DELAY_MS = 1_000;
+/** A hub that has lost its lock takes it again after this time. */
+export const RESTART_DELAY_MS = 1_000;
 
 /** @throws Error if another hub runs on this data directory. */
 export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOptions) {

@@ -194,6 +194,22 @@ describe('the embedded PostgreSQL that a command starts', () => {
     expect(await postgresRuns(dataDir)).to.equal(false);
   });
 
+  it('keeps running for its hub if one of its processes has crashed', async () => {
+    const command = await postgresForCommand(dataDir);
+    const owner = await ownPostgres({ dataDir: await openDataDir(dataDir), log: () => {}, onLost: () => {} });
+    const server = await runningServer(join(dataDir, 'postgres/data'));
+    const [backend] = await query<{ pid: number }>(
+      command.url,
+      `select pid from pg_stat_activity where application_name = 'hubctl'`,
+    );
+    process.kill(backend?.pid ?? 0, 'SIGKILL');
+    await command.close();
+    expect((await runningServer(join(dataDir, 'postgres/data')))?.pid).to.equal(server?.pid);
+    expect(await query(owner.url, 'select 1 as one')).to.deep.equal([{ one: 1 }]);
+    await owner.stop();
+    expect(await postgresRuns(dataDir)).to.equal(false);
+  });
+
   it('keeps running for its hub if the connection of a command is lost', async () => {
     const owner = await ownPostgres({ dataDir: await openDataDir(dataDir), log: () => {}, onLost: () => {} });
     const command = await postgresForCommand(dataDir);

@@ -38,14 +38,19 @@ export type ServerUse = {
  */
 export async function beginUse(options: EmbeddedPostgresOptions, name: string): Promise<ServerUse> {
   let isNewest = (): boolean => false;
+  /** Whether this process started the server, now or at an earlier attempt. */
+  let startedHere = false;
   const beforeStart = async (location: string): Promise<void> => {
+    if (isNewest()) return;
+    startedHere = false; // others have used the server since, or have started another one
     isNewest = await becomeNewest(location);
   };
   for (let attempt = 1; ; attempt++) {
     const server = await startEmbeddedPostgres({ ...options, beforeStart });
+    startedHere ||= !server.reused;
     // A second signal ends the process at once, and leaves no time to ask whether others use the server.
     const beginStop = (): void => {
-      if (!server.reused && isNewest()) server.beginStop();
+      if (startedHere && isNewest()) server.beginStop();
     };
     const leaveAtExit = (): void => void process.off('exit', beginStop);
     process.on('exit', beginStop);
@@ -61,7 +66,7 @@ export async function beginUse(options: EmbeddedPostgresOptions, name: string): 
       // A command may have stopped the server since it was found.
       if (attempt < ATTEMPTS && isDatabaseUnavailable(error)) continue;
       // Without a connection, the locks cannot say whether others use it.
-      if (!server.reused && isNewest()) await server.stop();
+      if (startedHere && isNewest()) await server.stop();
       throw error;
     }
   }

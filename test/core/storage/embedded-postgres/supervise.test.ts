@@ -223,6 +223,20 @@ describe('the PostgreSQL of a data directory', () => {
     await owner.stop();
   });
 
+  it('is stopped again if it starts but accepts no connections at any attempt', async () => {
+    /** Not in the database of the hub. */
+    const change = async (statement: string): Promise<void> => {
+      const server = await startEmbeddedPostgres({ dataDir: dataDir.path });
+      await query(server.url.replace('/hub?', '/postgres?'), statement);
+      await server.stop();
+    };
+    await change('alter database hub allow_connections false');
+    const refusal = await own().catch((error) => error);
+    expect(refusal.message).to.contain('database "hub" is not currently accepting connections');
+    expect(await postgresRuns(dataDir.path)).to.equal(false);
+    await change('alter database hub allow_connections true');
+  });
+
   it('is stopped again if it starts but rejects connections', async () => {
     await writeFile(join(dataDir.path, 'postgres/password'), 'not the one');
     const refusal = await own().catch((error) => error);

@@ -10,6 +10,7 @@ import {
   mkdir,
   mkdtemp,
   open,
+  readdir,
   readFile,
   readlink,
   realpath,
@@ -23,6 +24,7 @@ import { dirname, join } from 'node:path';
 import { codeOf, undefinedIfMissing } from '../../../lib/caught-error.ts';
 import { withDraft } from '../../../lib/files/draft-file.ts';
 import { makeDirectory } from '../../../lib/files/make-directory.ts';
+import { processPlace } from '../../../lib/process-place.ts';
 import { canEnter, runsAsRoot, unprivilegedAccount } from './account.ts';
 import { type Binaries, type PackagedBinaries, usableBinaries } from './binaries.ts';
 import { type Account, runCommand } from './run-command.ts';
@@ -88,6 +90,7 @@ async function createCluster(dataDir: string, packaged: PackagedBinaries): Promi
     await publish(draft, path);
     await sync(dataDir);
   };
+  await removeOldDrafts(dataDir);
   await withDraft(path, create, removeDraft);
 }
 
@@ -179,6 +182,25 @@ async function removeDraft(path: string): Promise<void> {
   const target = await readlink(path).catch(() => undefined); // not there, or not a link
   if (target && dirname(target) === SPARE_ROOT) await rm(target, EVERYTHING);
   await rm(path, EVERYTHING);
+}
+
+/** `postgres.new` is the draft of earlier versions. */
+const DRAFT = /^postgres\.(?:new|([0-9a-f]{8})-\d+-[0-9a-f]{8}\.part)$/;
+const OLD_MS = 3_600_000;
+
+/**
+ * Removes drafts that another container or an earlier version began more than an hour ago. A data directory
+ * belongs to one container at a time, and each container may be a new place. `withDraft` removes the drafts of
+ * this place.
+ */
+async function removeOldDrafts(dataDir: string): Promise<void> {
+  for (const name of await readdir(dataDir)) {
+    const draft = DRAFT.exec(name);
+    if (draft === null || draft[1] === processPlace()) continue;
+    const path = join(dataDir, name);
+    const found = await lstat(path).catch(undefinedIfMissing);
+    if (found && Date.now() - found.mtimeMs > OLD_MS) await removeDraft(path);
+  }
 }
 
 /** Makes the names in a directory durable. */

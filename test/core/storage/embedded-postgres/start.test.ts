@@ -7,6 +7,7 @@ import {
   appendFile,
   chmod,
   chown,
+  lutimes,
   mkdir,
   mkdtemp,
   readdir,
@@ -119,6 +120,19 @@ describe('embedded PostgreSQL', () => {
     const postgres = await startEmbeddedPostgres({ dataDir });
     expect(await answers(postgres.url)).to.equal(true);
     expect(await exists(draft)).to.equal(false);
+  });
+
+  it('removes old drafts of other containers and of earlier versions when it is created', async () => {
+    const old = ['postgres.new', 'postgres.00000000-7-0123abcd.part'];
+    const kept = ['postgres.00000000-8-0123abcd.part', 'postgres.backup'];
+    for (const name of [...old, ...kept]) await mkdir(join(dataDir, name, 'data'), { recursive: true });
+    const link = 'postgres.00000000-9-0123abcd.part';
+    await symlink(join(directory, 'gone'), join(dataDir, link));
+    const earlier = new Date(Date.now() - 3_700_000);
+    for (const name of [...old, link, 'postgres.backup'])
+      await lutimes(join(dataDir, name), earlier, earlier);
+    await startEmbeddedPostgres({ dataDir });
+    expect(await readdir(dataDir)).to.have.members(['postgres', ...kept]);
   });
 
   for (const mode of root ? [0o755, 0o700] : [0o755]) {

@@ -190,8 +190,8 @@ const OLD_MS = 3_600_000;
 
 /**
  * Removes drafts that another container or an earlier version began more than an hour ago. A data directory
- * belongs to one container at a time, and each container may be a new place. `withDraft` removes the drafts of
- * this place.
+ * belongs to one container at a time, and each container may be a new place. `withDraft` removes the drafts
+ * of this place.
  */
 async function removeOldDrafts(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {

@@ -77,8 +77,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions) {
 }
 
 /**
- * Another program took the port, another server is just writing the lock file, or processes of a killed server
- * still hold its lock.
+ * Another program took the port, another server is just writing the lock file, or processes of a killed
+ * server still hold its lock.
  */
 const TEMPORARY_FAILURE =
   /Address already in use|(lock|PID) file .* (already exists|is empty)|pre-existing shared memory block/;
@@ -180,8 +180,8 @@ async function findServer(cluster: Cluster): Promise<FoundServer | undefined> {
     }
     if (refusals === REFUSALS) {
       throw new Error(
-        `${lockFileOf(data)} names process ${server.pid} as the PostgreSQL server on port ${server.port}, and ` +
-          'it does not listen there. If it is another program, as after a power loss, remove that file',
+        `${lockFileOf(data)} names process ${server.pid} as the PostgreSQL server on port ${server.port}, ` +
+          'and it does not listen there. If it is another program, as after a power loss, remove that file',
       );
     }
     await setTimeout(POLL_MS);
@@ -193,8 +193,8 @@ const NOT_LISTENING = 'ECONNREFUSED';
 /** Until then, a server that is just stopping has ended. */
 const REFUSALS = 20;
 /**
- * If one of its processes crashes, the server recovers and accepts no connections, and its lock file still says
- * that it is ready.
+ * If one of its processes crashes, the server recovers and accepts no connections, and its lock file still
+ * says that it is ready.
  */
 const CANNOT_CONNECT_NOW = '57P03';
 

@@ -101,8 +101,8 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
 }
 
 /**
- * Undefined if another hub has the lock. The lock ends with its connection, so a hub that was killed leaves none
- * behind.
+ * Undefined if another hub has the lock. The lock ends with its connection, so a hub that was killed leaves
+ * none behind.
  */
 async function startAsOwner(options: EmbeddedPostgresOptions) {
   const { server, client: lock, leaveAtExit } = await beginUse(options, 'hub owner');

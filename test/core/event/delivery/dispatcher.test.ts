@@ -66,6 +66,10 @@ describe('deliveries', () => {
   const issueMany = (count: number) => hub.admin.issueLicenses({ app, seatLimit: 1, count });
   const untilReceived = (count: number, by = receiver) =>
     until(() => by.received.length >= count, `the receiver has ${count} webhooks, not ${by.received.length}`);
+  const afterAttempts = (
+    count: number,
+    delivery: { readonly eventId: string; readonly endpointId: string },
+  ) => untilDelivery(events, delivery, ({ attempts }) => attempts === count, `attempt ${count} is recorded`);
   /** Any new event makes the hub look for due deliveries at once. */
   const wake = () => createClient(CustomerService, hub.transport).createCustomer({ name: 'wake' });
   /** Answers nothing until it is released. */
@@ -87,12 +91,7 @@ describe('deliveries', () => {
     const { endpointId } = await addForApp();
     receiver.answer = () => 500;
     const eventId = await issue();
-    const failed = await untilDelivery(
-      events,
-      { eventId, endpointId },
-      ({ attempts }) => attempts === 1,
-      'the first attempt is recorded',
-    );
+    const failed = await afterAttempts(1, { eventId, endpointId });
     expect(failed).to.include({ state: DeliveryState.PENDING, responseStatus: 500 });
     expect(failed.problem).to.equal('the endpoint answered with status 500');
     const { endpoint } = await events.getEndpoint({ endpointId });
@@ -121,12 +120,7 @@ describe('deliveries', () => {
       return 503;
     };
     const eventId = await issue();
-    const { nextAttemptAt, lastAttemptAt } = await untilDelivery(
-      events,
-      { eventId, endpointId },
-      ({ attempts }) => attempts === 1,
-      'the attempt is recorded',
-    );
+    const { nextAttemptAt, lastAttemptAt } = await afterAttempts(1, { eventId, endpointId });
     expect(Number((nextAttemptAt?.seconds ?? 0n) - (lastAttemptAt?.seconds ?? 0n))).to.be.within(
       3_600,
       4_321,
@@ -211,7 +205,7 @@ describe('deliveries', () => {
     receiver.answer = () => 500;
     const [good, bad] = [await issue(), await issue()];
     for (const eventId of [good, bad]) {
-      await untilDelivery(events, { eventId, endpointId }, ({ attempts }) => attempts === 1, 'both failed');
+      await afterAttempts(1, { eventId, endpointId });
     }
     let release = (): void => {};
     receiver.answer = ({ headers }, response) => {
@@ -404,17 +398,12 @@ describe('deliveries', () => {
     const { endpointId } = await addForApp();
     receiver.answer = () => 500;
     const eventId = await issue();
-    await untilDelivery(events, { eventId, endpointId }, ({ attempts }) => attempts === 1, 'it failed');
+    await afterAttempts(1, { eventId, endpointId });
     expect((await events.getEndpoint({ endpointId })).endpoint?.failingSince).not.to.equal(undefined);
     await invertSecret(hub, endpointId);
     aheadMs = 80 * HOUR_MS;
     await wake();
-    const failed = await untilDelivery(
-      events,
-      { eventId, endpointId },
-      ({ attempts }) => attempts === 2,
-      'the failure is recorded',
-    );
+    const failed = await afterAttempts(2, { eventId, endpointId });
     expect(failed.problem).to.equal('the hub cannot build the delivery: its log says why');
     // A change runs after the one that would have disabled it.
     await addForApp(other);
@@ -426,12 +415,7 @@ describe('deliveries', () => {
     const { endpointId } = await addForApp();
     await invertSecret(hub, endpointId);
     const eventId = await issue();
-    const unsigned = await untilDelivery(
-      events,
-      { eventId, endpointId },
-      ({ attempts }) => attempts === 1,
-      'the failure is recorded',
-    );
+    const unsigned = await afterAttempts(1, { eventId, endpointId });
     expect(unsigned.problem).to.equal('the hub cannot build the delivery: its log says why');
     expect((await events.getEndpoint({ endpointId })).endpoint?.failingSince).to.equal(undefined);
     expect(receiver.received).to.deep.equal([]);
@@ -439,12 +423,7 @@ describe('deliveries', () => {
     receiver.answer = () => 503;
     aheadMs = 80 * HOUR_MS;
     await wake();
-    const failed = await untilDelivery(
-      events,
-      { eventId, endpointId },
-      ({ attempts }) => attempts === 2,
-      'the endpoint has refused it',
-    );
+    const failed = await afterAttempts(2, { eventId, endpointId });
     expect(failed.responseStatus).to.equal(503);
     // A change runs after the one that would have disabled it.
     await addForApp(other);
@@ -458,7 +437,7 @@ describe('deliveries', () => {
     const { endpointId } = await addEndpoint(events, receiver.url, settings);
     receiver.answer = () => 500;
     const eventId = await issue();
-    await untilDelivery(events, { eventId, endpointId }, ({ attempts }) => attempts === 1, 'it failed');
+    await afterAttempts(1, { eventId, endpointId });
     receiver.answer = () => 204;
     const failures = async (): Promise<number> =>
       (await scrape(hub)).sum('hub_task_failures_total', { task: 'event_deliveries' });
@@ -488,7 +467,7 @@ describe('deliveries', () => {
     receiver.answer = () => 500;
     const { endpointId } = await addForApp();
     const eventId = await issue();
-    await untilDelivery(events, { eventId, endpointId }, ({ attempts }) => attempts === 1, 'it failed');
+    await afterAttempts(1, { eventId, endpointId });
     await events.removeEndpoint({ endpointId });
     expect((await events.getEvent({ eventId })).deliveries).to.deep.equal([]);
     const rows = await query(

@@ -139,14 +139,14 @@ Paste into another terminal:
   # Release the seat
   ${post('/v1/deactivate', {})}
 
-  # Administer
+  # Administer: a revoked license cannot be activated again
   npx hubctl license show ${licenseId} ${here}
   npx hubctl license revoke ${licenseId} --reason 'Trying it out' --yes ${here}
 
   # Sell a license: open the checkout page that it prints, and pay
   npx hubctl session create --slot ${slots.gateway_one} --offer ${offer} --currency BDT --customer-email ada@example.com --order ORD-1 ${here}
 
-  # List the orders; \`session inspect\` shows each step of a payment
+  # List the orders, after you have paid
   npx hubctl order list ${here}
 
   # List the events: the changes of licenses, seats, payments and customers

@@ -30,6 +30,8 @@ export type ServerUse = {
    * use has begun since.
    */
   leaveAtExit(): void;
+  /** Whether no other use has begun since. It works while the process exits. */
+  isNewest(): boolean;
 };
 
 /**
@@ -59,7 +61,7 @@ export async function beginUse(options: EmbeddedPostgresOptions, name: string): 
     try {
       await client.connect();
       await client.query('select pg_advisory_lock_shared($1)', [USE_LOCK]);
-      return { server, client, leaveAtExit };
+      return { server, client, leaveAtExit, isNewest };
     } catch (error) {
       await endClient(client);
       leaveAtExit();

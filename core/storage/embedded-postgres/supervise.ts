@@ -74,7 +74,9 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
   let owned = await startAndLock();
   // A second signal or a crash ends the process without `stop`.
   const beginStop = (): void => {
-    locked?.beginStop();
+    if (locked !== undefined) locked.beginStop();
+    // The lock can be lost while the server recovers: see `stop`. Another hub may have taken it.
+    else if (owned.isNewest()) owned.server.beginStop('immediate');
   };
   process.on('exit', beginStop);
   return {
@@ -105,8 +107,8 @@ export async function ownPostgres({ dataDir, log, onLost, ...limits }: OwnOption
  * none behind.
  */
 async function startAsOwner(options: EmbeddedPostgresOptions) {
-  const { server, client: lock, leaveAtExit } = await beginUse(options, 'hub owner');
-  if (await becomeOwner(lock).finally(leaveAtExit)) return { server, lock };
+  const { server, client: lock, leaveAtExit, isNewest } = await beginUse(options, 'hub owner');
+  if (await becomeOwner(lock).finally(leaveAtExit)) return { server, lock, isNewest };
   await lock.end();
   return undefined;
 }

@@ -195,17 +195,39 @@ describe('the PostgreSQL of a data directory', () => {
     expect(await postgresRuns(dataDir.path)).to.equal(false);
   });
 
-  it('stops with its hub just after the crash of one of its processes', async () => {
-    const lines: string[] = [];
-    const owner = await ownPostgres({ dataDir, log: (line) => lines.push(line), onLost: () => {} });
+  /** Kills the process of the server that serves the connection of the lock. The server recovers. */
+  const crashOwnerConnection = async (url: string): Promise<void> => {
     const [owning] = await query<{ pid: number }>(
-      owner.url,
+      url,
       `select pid from pg_stat_activity where application_name = 'hub owner'`,
     );
     process.kill(owning?.pid ?? 0, 'SIGKILL');
+  };
+
+  it('stops with its hub just after the crash of one of its processes', async () => {
+    const lines: string[] = [];
+    const owner = await ownPostgres({ dataDir, log: (line) => lines.push(line), onLost: () => {} });
+    await crashOwnerConnection(owner.url);
     await until(() => lines.join().includes('restarting'), 'the hub has lost its lock');
     await owner.stop();
     expect(await postgresRuns(dataDir.path)).to.equal(false);
+  });
+
+  it('stops when its hub exits just after the crash of one of its processes', async () => {
+    const script = join(import.meta.dirname, 'exiting-owner.ts');
+    const child = spawn(process.execPath, [script, dataDir.path], { stdio: ['pipe', 'pipe', 'inherit'] });
+    let printed = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      printed += chunk;
+    });
+    const url = () => /^postgres\S+$/m.exec(printed)?.[0] ?? '';
+    await until(() => url() !== '', 'the hub runs');
+    await crashOwnerConnection(url());
+    await until(() => printed.includes('restarting'), 'the hub has lost its lock');
+    const exited = once(child, 'exit');
+    child.stdin.end();
+    await exited;
+    await until(async () => !(await postgresRuns(dataDir.path)), 'PostgreSQL has stopped');
   });
 
   it('reports to its hub that it cannot restart', async () => {

@@ -1,6 +1,7 @@
 // Measures one case. The sides take turns in each round, so that a disturbance of the machine affects all of
 // them.
 import { setTimeout } from 'node:timers/promises';
+import { until } from '../support/until.ts';
 import type { Case } from './cases.ts';
 import { closedLoop, type Throughput } from './load/closed-loop.ts';
 import { type Latency, latencyOf } from './load/latency.ts';
@@ -211,14 +212,9 @@ const DEFERRED_WITHIN_MS = 30_000;
 /** @throws Error if the server does not finish its deferred work */
 async function waitForDeferred(database: Side['database']): Promise<void> {
   if (database?.deferred === undefined) return;
-  const giveUpAt = performance.now() + DEFERRED_WITHIN_MS;
-  while ((await database.count(database.deferred)) > 0) {
-    if (performance.now() > giveUpAt)
-      throw new Error(
-        `the server has not finished its deferred work after ${DEFERRED_WITHIN_MS / 1_000} s: ${database.deferred}`,
-      );
-    await setTimeout(POLL_INTERVAL_MS);
-  }
+  const { deferred } = database;
+  const isDone = async () => (await database.count(deferred)) === 0;
+  await until(isDone, `the server has finished its deferred work: ${deferred}`, DEFERRED_WITHIN_MS);
 }
 
 async function costOf(

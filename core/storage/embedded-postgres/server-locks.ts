@@ -26,8 +26,8 @@ export type ServerUse = {
   /** The use of the server ends with this connection. */
   readonly client: pg.Client;
   /**
-   * Until it is called, the exit of this process stops a server that this process has started, unless another
-   * use has begun since.
+   * Leaves the server running when this process exits. Without this call, the exit stops a server that this
+   * process started, unless another use has begun since.
    */
   leaveAtExit(): void;
   /** Whether no other use has begun since. It works while the process exits. */

@@ -128,8 +128,8 @@ async function startServer(
 }
 
 /**
- * Keeps one old log, so that the log does not grow without limit. Leaves the log of a server that another
- * program starts at the same time: it is empty until that server has written its lock file.
+ * Keeps one old log, so that the log does not grow without limit. Does not rename the log of a server that
+ * another program starts at the same time. That log is empty until the server has written its lock file.
  */
 async function setLogAside(log: string, data: string): Promise<void> {
   if ((await sizeOf(log)) === 0 || (await runningServer(data))) return;

@@ -83,10 +83,20 @@ export function createConnectionCap(options: ConnectionCapOptions): ConnectionCa
   };
 }
 
-/** Counts concurrent use of a resource per key, up to a limit. */
+/** Unused keys that a quota keeps before it removes them. */
+const UNUSED_KEYS = 256;
+
+/**
+ * Counts concurrent use of a resource per key, up to a limit.
+ *
+ * A key that is no longer used stays for a while. V8 allocates a new table for a Map after a few deletions, in old space
+ * if the Map is there. So keys that come and go with each request would cause major collections.
+ */
 export class Quota<K> {
   readonly #used = new Map<K, number>();
   readonly #max: number;
+  /** The number of keys at which the unused ones are removed. */
+  #sweepAt = UNUSED_KEYS;
 
   constructor(max: number) {
     this.#max = max;
@@ -103,12 +113,16 @@ export class Quota<K> {
   /** Also takes beyond the limit: to stay within it, check `hasRoom` first. Later, release the same amount. */
   take(key: K, amount = 1): void {
     this.#used.set(key, this.used(key) + amount);
+    if (this.#used.size >= this.#sweepAt) this.#removeUnused();
   }
 
   release(key: K, amount = 1): void {
-    const left = this.used(key) - amount;
-    if (left > 0) this.#used.set(key, left);
-    else this.#used.delete(key);
+    this.#used.set(key, Math.max(0, this.used(key) - amount));
+  }
+
+  #removeUnused(): void {
+    for (const [key, used] of this.#used) if (used === 0) this.#used.delete(key);
+    this.#sweepAt = 2 * this.#used.size + UNUSED_KEYS;
   }
 }
 

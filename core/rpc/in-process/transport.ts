@@ -89,21 +89,41 @@ type Handler = (request: UnaryRequest) => Promise<UnaryResponse>;
 function createHandler(implementation: UnaryImplementation): Handler {
   return async (request) => {
     const call = request as Call; // no interceptor makes a request of its own
-    const { service, method, message } = call;
+    const { method, message } = call;
     const output = await implementation(message, call);
-    return {
-      stream: false,
-      service,
-      method,
-      get header() {
-        return call.responseHeader;
-      },
-      get trailer() {
-        return call.responseTrailer;
-      },
-      message: create(method.output, output),
-    };
+    return new InProcessResponse(call, create(method.output, output));
   };
+}
+
+/**
+ * A class, because V8 keeps the getters of an object literal in old space. There they would keep all objects of
+ * their call alive until a major collection.
+ */
+class InProcessResponse implements UnaryResponse {
+  readonly stream = false;
+  readonly message: UnaryResponse['message'];
+  readonly #call: Call;
+
+  constructor(call: Call, message: UnaryResponse['message']) {
+    this.#call = call;
+    this.message = message;
+  }
+
+  get service() {
+    return this.#call.service;
+  }
+
+  get method() {
+    return this.#call.method;
+  }
+
+  get header(): Headers {
+    return this.#call.responseHeader;
+  }
+
+  get trailer(): Headers {
+    return this.#call.responseTrailer;
+  }
 }
 
 /** The first interceptor is the outermost. */

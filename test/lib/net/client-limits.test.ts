@@ -1,11 +1,11 @@
 // How many requests of a client may be under way, how much of their answers unread, and the list of them.
 import { once } from 'node:events';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { createRequestCap, type Link, LinkedList } from '../../../lib/net/client-limits.ts';
+import { createRequestCap, type Link, LinkedList, Quota } from '../../../lib/net/client-limits.ts';
 import { getBy, TestListener } from '../../core/rpc/server/test-listener.ts';
+import { collectAll, survivingBytes } from '../../support/survivors.ts';
 import { until } from '../../support/until.ts';
 
 describe('the concurrent requests of a client', () => {
@@ -85,24 +85,59 @@ describe('a linked list', () => {
     expect(list.size).to.equal(0);
   });
 
-  it("leaves removed items to the young generation's collection, although the list is old", () => {
-    setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as (options: { type: 'major' | 'minor' }) => void; // as V8's own extension has it
+  it("leaves removed items to the young generation's collection, although the list is old", async () => {
     const list = new LinkedList<number[]>();
     const open: Link<number[]>[] = [];
-    const turnOver = (): void => {
+    const surviving = await survivingBytes(4_000, () => {
       open.push(list.add(Array<number>(1_000).fill(0)));
       if (open.length > 8) list.remove(open.shift() as Link<number[]>); // there are eight more
-    };
-    for (let time = 0; time < 100; time++) turnOver();
-    collect({ type: 'major' });
-    const before = process.memoryUsage().heapUsed;
-    for (let time = 0; time < 4_000; time++) {
-      turnOver();
-      if (time % 500 === 0) collect({ type: 'minor' });
-    }
-    collect({ type: 'minor' });
+    });
     // 32 MB went through it; a Set keeps most of them.
-    expect(process.memoryUsage().heapUsed - before).to.be.below(8_000_000);
+    expect(surviving).to.be.below(2_000_000);
+  });
+});
+
+describe('a quota', () => {
+  it('counts the use of each key', () => {
+    const key = fc.nat({ max: 2_000 });
+    fc.assert(
+      fc.property(fc.array(fc.record({ takes: fc.boolean(), key }), { minLength: 1_000 }), (steps) => {
+        const quota = new Quota<number>(2);
+        const model = new Map<number, number>();
+        for (const { takes, key } of steps) {
+          const used = model.get(key) ?? 0;
+          if (takes) quota.take(key);
+          else if (used > 0) quota.release(key);
+          model.set(key, Math.max(0, used + (takes ? 1 : -1)));
+          expect(quota.used(key)).to.equal(model.get(key));
+          expect(quota.hasRoom(key)).to.equal((model.get(key) ?? 0) < 2);
+        }
+        for (const [key, used] of model) expect(quota.used(key)).to.equal(used);
+      }),
+    );
+  });
+
+  it('forgets the keys that are no longer used', async () => {
+    const quota = new Quota<object>(1);
+    let key = {};
+    const refs: WeakRef<object>[] = [];
+    await survivingBytes(5_000, async () => {
+      key = {};
+      refs.push(new WeakRef(key));
+      quota.take(key);
+      quota.release(key);
+      await nextTurn(); // until then, a WeakRef keeps its object
+    });
+    collectAll();
+    expect(refs.filter((ref) => ref.deref() !== undefined)).to.have.length.below(600);
+  });
+
+  it('leaves nothing in old space if a key comes and goes with each request', async () => {
+    const quota = new Quota<string>(1);
+    const surviving = await survivingBytes(100_000, () => {
+      quota.take('client');
+      quota.release('client');
+    });
+    expect(surviving).to.be.below(100_000);
   });
 });

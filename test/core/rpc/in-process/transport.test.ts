@@ -7,6 +7,7 @@ import { serve } from '../../../../core/service-implementation.ts';
 import { Health } from '../../../../gen/grpc/health/v1/health_pb.ts';
 import { AccessService } from '../../../../gen/hub/access/v1/access_service_pb.ts';
 import { LicenseService } from '../../../../gen/hub/license/v1/license_service_pb.ts';
+import { survivingBytes } from '../../../support/survivors.ts';
 import { failureOf } from '../failure-of.ts';
 
 describe('the in-process transport', () => {
@@ -51,6 +52,21 @@ describe('the in-process transport', () => {
     ]);
     const stream = createClient(Health, transport).watch({})[Symbol.asyncIterator]().next();
     expect((await failureOf(stream)).code).to.equal(Code.Unimplemented);
+  });
+
+  it('leaves nothing of a call in old space', async () => {
+    const access = createClient(
+      AccessService,
+      direct(() => ({ name: 'a'.repeat(100) })),
+    );
+    const surviving = await survivingBytes(5_000, () =>
+      access.getCaller(
+        {},
+        { headers: { 'x-request-id': 'request-1' }, signal: new AbortController().signal },
+      ),
+    );
+    // A call takes about 5 kB.
+    expect(surviving).to.be.below(1_000_000);
   });
 
   it('makes no call with an aborted signal', async () => {

@@ -83,7 +83,7 @@ export function createConnectionCap(options: ConnectionCapOptions): ConnectionCa
   };
 }
 
-/** Unused keys that a quota keeps before it removes them. */
+/** The unused keys that a quota keeps, besides as many as are in use. */
 const UNUSED_KEYS = 256;
 
 /**
@@ -93,17 +93,19 @@ const UNUSED_KEYS = 256;
  * if the Map is there. So keys that come and go with each request would cause major collections.
  */
 export class Quota<K> {
-  readonly #used = new Map<K, number>();
   readonly #max: number;
-  /** The number of keys at which the unused ones are removed. */
-  #sweepAt = UNUSED_KEYS;
+  /** Of keys that are objects, such as sockets. An entry ends with its object. */
+  readonly #usedByObject = new WeakMap<object, number>();
+  #used = new Map<K, number>();
+  /** The number of keys in `#used` that are in use. */
+  #inUse = 0;
 
   constructor(max: number) {
     this.#max = max;
   }
 
   used(key: K): number {
-    return this.#used.get(key) ?? 0;
+    return (isObject(key) ? this.#usedByObject.get(key) : this.#used.get(key)) ?? 0;
   }
 
   hasRoom(key: K, amount = 1): boolean {
@@ -112,18 +114,33 @@ export class Quota<K> {
 
   /** Also takes beyond the limit: to stay within it, check `hasRoom` first. Later, release the same amount. */
   take(key: K, amount = 1): void {
-    this.#used.set(key, this.used(key) + amount);
-    if (this.#used.size >= this.#sweepAt) this.#removeUnused();
+    this.#change(key, amount);
   }
 
   release(key: K, amount = 1): void {
-    this.#used.set(key, Math.max(0, this.used(key) - amount));
+    this.#change(key, -amount);
+  }
+
+  #change(key: K, amount: number): void {
+    const before = this.used(key);
+    const after = Math.max(0, before + amount);
+    if (after === before) return;
+    if (isObject(key)) {
+      this.#usedByObject.set(key, after);
+      return;
+    }
+    this.#used.set(key, after);
+    this.#inUse += Number(after > 0) - Number(before > 0);
+    if (this.#used.size > 2 * this.#inUse + UNUSED_KEYS) this.#removeUnused();
   }
 
   #removeUnused(): void {
-    for (const [key, used] of this.#used) if (used === 0) this.#used.delete(key);
-    this.#sweepAt = 2 * this.#used.size + UNUSED_KEYS;
+    this.#used = new Map([...this.#used].filter(([, used]) => used > 0));
   }
+}
+
+function isObject(key: unknown): key is object {
+  return typeof key === 'object' && key !== null;
 }
 
 /** A quota and the key that uses it. */

@@ -7,6 +7,7 @@ import {
   machineOf,
   makeSessions,
   SEATS,
+  type SessionData,
   type SessionKind,
   type TestDatabase,
 } from './test-data.ts';
@@ -90,10 +91,7 @@ export function createCases(licenses: readonly LicenseData[]): readonly Case[] {
     return (): string | undefined => {
       const session = sessions[sent++];
       if (session === undefined) return undefined;
-      const { sessionId, transactionId } = session;
-      return post(`/v1/webhooks/gateway_one?session_id=${sessionId}`, 'application/x-www-form-urlencoded', {
-        text: `status=${status}&tran_id=${transactionId}&val_id=V-${transactionId}&amount=100.00&currency=BDT&card_type=VISA`,
-      });
+      return callbackRequest(session, status);
     };
   };
   return [
@@ -165,6 +163,17 @@ export function createCases(licenses: readonly LicenseData[]): readonly Case[] {
       prepare: async () => () => get(`/v1/apps/${APP}/public-key`),
     },
   ];
+}
+
+/** The callback of gateway_one to this session. The provider confirms its payment if `status` is VALID: provider.ts. */
+export function callbackRequest(
+  { sessionId, transactionId }: SessionData,
+  status: string,
+  validationId = `V-${transactionId}`,
+): string {
+  return post(`/v1/webhooks/gateway_one?session_id=${sessionId}`, 'application/x-www-form-urlencoded', {
+    text: `status=${status}&tran_id=${transactionId}&val_id=${validationId}&amount=100.00&currency=BDT&card_type=VISA`,
+  });
 }
 
 function get(target: string): string {

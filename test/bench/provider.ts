@@ -1,12 +1,12 @@
 // A payment provider that answers every validation at once. It derives the answer from the validation id,
-// `V-<transaction id>`.
+// `V-<transaction id>` or `V-<any letters and digits>-<transaction id>`.
 import { createServer } from 'node:http';
 import { listen } from './sides/listen.ts';
 
 const server = createServer((request, response) => {
   const { searchParams } = new URL(request.url ?? '/', 'http://provider');
   const validationId = searchParams.get('val_id') ?? '';
-  const transactionId = validationId.slice('V-'.length);
+  const transactionId = validationId.slice(validationId.lastIndexOf('-') + 1);
   const answer = JSON.stringify({
     APIConnect: 'DONE',
     status: 'VALID',
@@ -17,7 +17,7 @@ const server = createServer((request, response) => {
     currency_type: 'BDT',
     currency_amount: '100.00',
     store_amount: '97.50',
-    bank_tran_id: `K-${transactionId}`,
+    bank_tran_id: `K${validationId.slice('V'.length)}`,
     risk_level: '0',
   });
   response.writeHead(200, {

@@ -15,7 +15,9 @@ export type LicenseData = {
 export type SessionData = {
   readonly uuid: string;
   readonly sessionId: string;
+  /** By which the provider knows the session. */
   readonly transactionId: string;
+  readonly providerPaymentId: string;
 };
 
 /** `order`: each session sells a new license to the customer. */
@@ -60,7 +62,8 @@ export function makeLicenses(count: number): LicenseData[] {
 export function makeSessions(count: number, batch: number): SessionData[] {
   return Array.from({ length: count }, (_, index) => {
     const uuid = newUuid();
-    return { uuid, sessionId: formatId('chs', uuid), transactionId: `T${batch}N${index}` };
+    const transactionId = `T${batch}N${index}`;
+    return { uuid, sessionId: formatId('chs', uuid), transactionId, providerPaymentId: transactionId };
   });
 }
 

@@ -2,8 +2,10 @@
 // of them.
 import { setTimeout } from 'node:timers/promises';
 import { query } from '../../support/postgres/databases.ts';
+import { until } from '../../support/until.ts';
 import { closedLoop } from '../load/closed-loop.ts';
 import { waitUntilIdle } from '../measure.ts';
+import { DEFERRED } from '../sides/hub.ts';
 import { usageOf } from '../sides/process-cost.ts';
 import { warmUp } from '../warm-up.ts';
 import type { Population } from './population.ts';
@@ -16,6 +18,7 @@ import {
   SAME_TARGETS,
   type Targets,
 } from './requests.ts';
+import { addSettlements, SETTLEMENTS, type SettlementLoad } from './settlements.ts';
 
 export type Candidate = {
   readonly databaseUrl: string;
@@ -25,11 +28,10 @@ export type Candidate = {
   readonly pid: number;
 };
 
-export type Figures = {
-  readonly operation: Operation;
-  readonly targets: Targets;
-  readonly rounds: readonly Round[];
-};
+/** The operation of a load, and the rows that it concerns. */
+export type LoadKind = Pick<Load, 'operation' | 'targets'> | Pick<SettlementLoad, 'operation' | 'targets'>;
+
+export type Figures = LoadKind & { readonly rounds: readonly Round[] };
 
 export type Round = {
   /** Requests per second with 32 connections. */
@@ -65,11 +67,11 @@ export async function measureScale(
   candidates: readonly Candidate[],
   { targets: kinds, rounds, say, firstTurn }: MeasureOptions,
 ): Promise<Figures[][]> {
-  const figures = candidates.map(() =>
-    OPERATIONS.flatMap((operation) =>
-      kinds.map((targets) => ({ operation, targets, rounds: [] as Round[] })),
-    ),
-  );
+  const loads: readonly LoadKind[] = [
+    ...OPERATIONS.flatMap((operation) => kinds.map((targets) => ({ operation, targets }))),
+    ...SETTLEMENTS.map((operation) => ({ operation, targets: 'new' as const })),
+  ];
+  const figures = candidates.map(() => loads.map((kind) => ({ ...kind, rounds: [] as Round[] })));
   for (const candidate of candidates) {
     const rates = await warm(candidate);
     say(
@@ -77,13 +79,13 @@ export async function measureScale(
     );
   }
   for (let turn = firstTurn; turn <= firstTurn + rounds; turn++) {
-    for (const [position, { operation, targets }] of figures[0]?.entries() ?? []) {
+    for (const [position, kind] of loads.entries()) {
       for (const [index, candidate] of candidates.entries()) {
-        const round = await measureOnce(candidate, { operation, targets, count: REQUESTS, turn });
+        const round = await measureOnce(candidate, { ...kind, count: REQUESTS, turn });
         // The first round is a warm-up, mainly for activations.
         if (turn > firstTurn) figures[index]?.[position]?.rounds.push(round);
         say(
-          `round ${turn}: ${operation}, ${targets}, ${candidate.population.licenses}: ${Math.round(round.perSecond)}/s`,
+          `round ${turn}: ${kind.operation}, ${kind.targets}, ${candidate.population.licenses}: ${Math.round(round.perSecond)}/s`,
         );
       }
     }
@@ -117,35 +119,58 @@ async function warm(candidate: Candidate): Promise<number[]> {
   return rates.status ?? [];
 }
 
-async function measureOnce(candidate: Candidate, load: Load): Promise<Round> {
+async function measureOnce(candidate: Candidate, load: Load | SettlementLoad): Promise<Round> {
   const begun = new Date();
-  const { databaseUrl, population, port, pid } = candidate;
-  const singleLoad: Load = { ...load, count: SINGLE_REQUESTS, turn: load.turn + SINGLE_TURN_OFFSET };
-  const send = async (requests: string[], connections: number): Promise<number> => {
-    const next = (): string | undefined => requests.pop();
-    return (await closedLoop({ port, connections, seconds: 60, next })).perSecond;
-  };
+  const { databaseUrl, pid } = candidate;
+  const singleLoad = { ...load, count: SINGLE_REQUESTS, turn: load.turn + SINGLE_TURN_OFFSET };
+  const single = await prepareLoad(candidate, singleLoad);
+  const many = await prepareLoad(candidate, load);
   if (load.targets === 'same' && load.operation !== 'callback') {
     // Then the measured requests have no time of use to write.
     const check: Load = { operation: 'status', targets: 'same', count: SAME_TARGETS, turn: 0 };
-    await send(requestsFor(check, population), CONNECTIONS);
+    await send(candidate, requestsFor(check, candidate.population), CONNECTIONS);
     await untilUseWritten(pid);
   }
   await waitUntilIdle([{ pid }]);
-  const singlePerSecond = await send(requestsFor(singleLoad, population), 1);
-  const requests = requestsFor(load, population);
+  const singlePerSecond = await send(candidate, single.requests, 1);
+  await single.check();
   await untilUseWritten(pid);
+  await untilProcessed(databaseUrl);
   const [walBefore, cpuBefore] = [await walPosition(databaseUrl), usageOf(pid)?.cpuSeconds ?? 0];
-  const perSecond = await send(requests, CONNECTIONS);
+  const perSecond = await send(candidate, many.requests, CONNECTIONS);
+  await many.check();
   await untilUseWritten(pid);
+  await untilProcessed(databaseUrl);
   const [walAfter, cpuAfter] = [await walPosition(databaseUrl), usageOf(pid)?.cpuSeconds ?? 0];
-  await resetLicenses(candidate, [singleLoad, load], begun);
+  if (load.targets !== 'new') await resetLicenses(candidate, [singleLoad as Load, load], begun);
   return {
     perSecond,
     latencyMs: 1_000 / singlePerSecond,
     cpuMicros: ((cpuAfter - cpuBefore) * 1e6) / load.count,
     walBytes: (walAfter - walBefore) / load.count,
   };
+}
+
+type PreparedLoad = {
+  readonly requests: string[];
+  /** Call it after the responses. @throws Error if the requests had no effect */
+  readonly check: () => Promise<void>;
+};
+
+async function prepareLoad(
+  { databaseUrl, population }: Candidate,
+  load: Load | SettlementLoad,
+): Promise<PreparedLoad> {
+  if (load.targets === 'new') {
+    const { requests, checkSettled } = await addSettlements(databaseUrl, population, load);
+    return { requests, check: checkSettled };
+  }
+  return { requests: requestsFor(load, population), check: async () => {} };
+}
+
+async function send({ port }: Candidate, requests: string[], connections: number): Promise<number> {
+  const next = (): string | undefined => requests.pop();
+  return (await closedLoop({ port, connections, seconds: 60, next })).perSecond;
 }
 
 /** Waits until the hub has written the times of use, which it does at most once a second: last-seen.ts. */
@@ -178,6 +203,12 @@ async function resetLicenses(
      update seat set last_seen_at = last_seen_at - interval '1 day' where ${ofLicenses}`,
     [licenses],
   );
+}
+
+/** Waits until the hub has linked all audit entries and numbered all events. */
+async function untilProcessed(databaseUrl: string): Promise<void> {
+  const isDone = async () => (await query(databaseUrl, `${DEFERRED} limit 1`)).length === 0;
+  await until(isDone, 'the hub has processed all audit entries and events');
 }
 
 async function walPosition(databaseUrl: string): Promise<number> {

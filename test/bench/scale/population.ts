@@ -31,6 +31,12 @@ export function uuidAt(ms: number, entropy: string): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${entropy.slice(0, 3)}-${variant}${entropy.slice(4, 7)}-${entropy.slice(7, 19)}`;
 }
 
+/** Spreads numbers evenly over the rows. It rarely repeats a row before it has used all. */
+export function pick(of: number, number: number): number {
+  return Math.floor((number * GOLDEN_RATIO * of) % of);
+}
+const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
+
 export type MadeLicense = { readonly id: string; readonly createdAt: number };
 
 export function licenseAt({ licenses, from, to }: Population, index: number): MadeLicense {
@@ -170,7 +176,7 @@ export function sessionAt({ sessions, from, to }: Population, index: number): Ma
     settledAt: createdAt + SETTLED_AFTER_MS,
     merchantTransactionId: sessionId.slice('chs_'.length).toUpperCase(),
     providerPaymentId: entropy.slice(20, 44).toUpperCase(),
-    proof: entropy.slice(44, 64).toUpperCase(),
+    proof: `V-${entropy.slice(44, 64).toUpperCase()}`,
   };
 }
 

@@ -61,10 +61,11 @@ export async function prepare({
   } finally {
     await pool.end();
   }
-  return { population, app: APP };
+  return { population, app: SCALE_APP };
 }
 
-const APP = 'scale';
+/** The slug of the app of all licenses. */
+export const SCALE_APP = 'scale';
 const SLOTS = { gateway_one: 'scale-one', gateway_two: 'scale-two' } as const;
 const CREDENTIALS = {
   gateway_one: { storeId: 'scale', storePassword: 'scale-password' },
@@ -92,8 +93,8 @@ async function setUp(databaseUrl: string, dataDir: string, at: Date): Promise<vo
       ],
     });
     const licenses = createClient(LicenseAdminService, transport);
-    await licenses.createApp({ slug: APP, name: 'Scale' });
-    await licenses.setLimitProfile({ app: APP, name: 'pro', limits: { projects: -1n } });
+    await licenses.createApp({ slug: SCALE_APP, name: 'Scale' });
+    await licenses.setLimitProfile({ app: SCALE_APP, name: 'pro', limits: { projects: -1n } });
     const payments = createClient(PaymentAdminService, transport);
     for (const gateway of ['gateway_one', 'gateway_two'] as const) {
       await payments.addSlot({
@@ -124,7 +125,7 @@ async function readReferencedRows(pool: pg.Pool): Promise<ReferencedRows> {
     'select id, name, version, basis_points as "basisPoints", fixed_minor as "fixedMinor" from fee_rule order by name',
   );
   return {
-    appId: await one('select id from app where slug = $1', [APP]),
+    appId: await one('select id from app where slug = $1', [SCALE_APP]),
     limitProfileId: await one('select id from limit_profile where name = $1', ['pro']),
     slotIds: { gateway_one: await slot(SLOTS.gateway_one), gateway_two: await slot(SLOTS.gateway_two) },
     feeRules: rules.map(({ fixedMinor, ...rule }) => ({ ...rule, fixedMinor: BigInt(fixedMinor) })),

@@ -2,7 +2,7 @@
 import { query } from '../../support/postgres/databases.ts';
 import { sizesOf } from './sizes.ts';
 
-/** The tables that the measured requests read and write. */
+/** The large tables whose blocks the measured requests read or write at many places. */
 export const PREWARMED: readonly string[] = [
   'app',
   'customer',
@@ -15,6 +15,9 @@ export const PREWARMED: readonly string[] = [
   'charge_session',
   'callback',
   'callback_count',
+  'payment_proof',
+  'purchase',
+  'sales_order',
 ];
 
 /** The share of `shared_buffers` that the tables may take. PostgreSQL needs the rest for others. */

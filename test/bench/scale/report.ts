@@ -1,10 +1,11 @@
 // Formats the results: tables of times and sizes, and the plan of every statement.
 import { median } from '../median.ts';
 import { blocksOf, nodesOf } from './judge-plan.ts';
-import { type Figures, REQUESTS, type Round } from './measure-scale.ts';
+import { type Figures, type LoadKind, REQUESTS, type Round } from './measure-scale.ts';
 import type { Statement } from './observe.ts';
-import { OPERATIONS, type Operation, SAME_TARGETS, type Targets } from './requests.ts';
+import { OPERATIONS, SAME_TARGETS } from './requests.ts';
 import type { DatabaseResults, ScaleResults } from './run-scale.ts';
+import { SETTLEMENTS } from './settlements.ts';
 
 export type Report = { readonly figures: string; readonly plans: string; readonly json: string };
 
@@ -19,11 +20,13 @@ export function writeReport(results: ScaleResults): Report {
   };
 }
 
-const TITLES: Readonly<Record<Operation, string>> = {
+const TITLES: Readonly<Record<LoadKind['operation'], string>> = {
   status: 'soft check of a seated machine',
   activate: 'activation, new seat',
   reactivate: 'activation, same seat again',
   callback: 'callback, journaled',
+  settle: 'callback, settled',
+  settle_order: 'callback, settled with an order',
 };
 
 function figuresOf({ at, machine, settings, prewarmed, databases }: ScaleResults): string {
@@ -31,9 +34,13 @@ function figuresOf({ at, machine, settings, prewarmed, databases }: ScaleResults
   const counts = databases.map(({ population }) => population.licenses.toLocaleString('en'));
   const row = (title: string, of: (database: DatabaseResults) => string) => [title, ...databases.map(of)];
   const head = ['', ...counts.map((count) => `${count} licenses`)];
-  const requests = (targets: Targets, figuresIn = (database: DatabaseResults) => database.figures) => {
+  const requests = (
+    targets: LoadKind['targets'],
+    figuresIn = (database: DatabaseResults) => database.figures,
+  ) => {
+    const operations = targets === 'new' ? SETTLEMENTS : OPERATIONS;
     const each = (unit: string, of: (round: Round) => number, digits = 0) =>
-      OPERATIONS.map((operation) =>
+      operations.map((operation) =>
         row(`${TITLES[operation]}, ${unit}`, (database) =>
           median(roundsOf(figuresIn(database), operation, targets).map(of)).toFixed(digits),
         ),
@@ -59,11 +66,12 @@ function figuresOf({ at, machine, settings, prewarmed, databases }: ScaleResults
       : ` Then these tables were loaded into \`shared_buffers\`: ${code(prewarmed)}.`;
   const withSettings = settings.map(
     (each, index) => `
-#### With ${each.join(', ')}
+### With ${each.join(', ')}
 
 The same requests, for other licenses and sessions, after PostgreSQL was restarted with ${code(each)}.${loaded}
 
-${requests('spread', ({ figuresWithSettings }) => figuresWithSettings[index] ?? [])}`,
+${requests('spread', ({ figuresWithSettings }) => figuresWithSettings[index] ?? [])}
+${requests('new', ({ figuresWithSettings }) => figuresWithSettings[index] ?? [])}`,
   );
   const largest = databases.at(-1)?.sizes ?? [];
   const sizes = table(
@@ -92,7 +100,14 @@ With 1,000,000 licenses and more, each request of a round concerns another licen
 few licenses repeat. Each soft check or activation is the first one of its license on its day, so the hub also writes the time and the
 day of the use, after the response.
 
-${requests('spread')}${withSettings.length === 0 ? '' : '\n### With other settings of PostgreSQL\n'}${withSettings.join('')}
+${requests('spread')}
+## Settlements
+
+Each settlement pays a new session, which the benchmark adds shortly before the requests. The provider's identifiers of the payment are
+random. An order sells a license to one of the customers. No mail is sent, and no event is delivered. Each round adds 4,600 sessions and
+2,300 licenses to every database.
+
+${requests('new')}${withSettings.length === 0 ? '' : '\n## With other settings of PostgreSQL\n'}${withSettings.join('')}
 ## Maintenance
 
 ${maintenance}
@@ -103,7 +118,11 @@ Bold: the table without its indexes.
 ${sizes}`;
 }
 
-function roundsOf(figures: readonly Figures[], operation: Operation, targets: Targets): readonly Round[] {
+function roundsOf(
+  figures: readonly Figures[],
+  operation: LoadKind['operation'],
+  targets: LoadKind['targets'],
+): readonly Round[] {
   const found = figures.find((each) => each.operation === operation && each.targets === targets);
   if (found === undefined) throw new Error(`${operation} was not measured for ${targets}`);
   return found.rounds;

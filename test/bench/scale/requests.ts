@@ -8,6 +8,7 @@ import {
   labelAt,
   licenseAt,
   type Population,
+  pick,
   sessionAt,
 } from './population.ts';
 
@@ -72,12 +73,6 @@ function indexOf(operation: Operation, population: Population, target: number): 
 function newMachine(index: number, number: number): string {
   return digest(`new-machine-${index}`, number);
 }
-
-/** Spreads numbers evenly over the rows. It rarely repeats a row before it has used all. */
-function pick(of: number, number: number): number {
-  return Math.floor((number * GOLDEN_RATIO * of) % of);
-}
-const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
 
 function request(operation: Operation, population: Population, index: number, number: number): string {
   switch (operation) {

@@ -11,7 +11,7 @@ import type { EmbeddedServer } from '../../support/postgres/databases.ts';
 import type { Start } from '../interruptible.ts';
 import { type Busy, describeMachine } from '../machine.ts';
 import type { Machine } from '../report/results.ts';
-import { type Child, startChild } from '../sides/child.ts';
+import { type Child, startChild, startProgram } from '../sides/child.ts';
 import { RATE_PER_MINUTE } from '../sides/hub.ts';
 import { type Backfill, measureBackfill } from './backfill.ts';
 import { type Candidate, type Figures, measureScale } from './measure-scale.ts';
@@ -19,6 +19,7 @@ import { observe, type Statement } from './observe.ts';
 import type { Population } from './population.ts';
 import { PREWARMED, prewarm, requireSpace } from './prewarm.ts';
 import { TARGETS } from './requests.ts';
+import { addSlotAndOffer } from './settlements.ts';
 import { type Size, sizesOf } from './sizes.ts';
 import { watchLocks } from './watch-locks.ts';
 
@@ -99,6 +100,14 @@ export async function runScale(
   // Fails here, not after the first measurement.
   if (loadsTables) for (const each of settings) await requireSpace(urls, sharedBuffersOf(each) ?? '');
   let hubs = await startHubs();
+  const provider = await start(
+    () => startProgram(directory, { name: 'provider', file: '../provider.ts', env: {} }),
+    (started) => started.stop(),
+  );
+  for (const [index, { dataDir }] of prepared.entries()) {
+    await addSlotAndOffer(hubs[index]?.rpc ?? '', dataDir, `http://127.0.0.1:${provider.port}`);
+  }
+  const sizes = await Promise.all(urls.map(sizesOf)); // the measurement adds sessions, orders and licenses
   const figures = await measureScale(hubs, { targets: TARGETS, rounds, firstTurn: 0, say });
   const restart = async (replaced: readonly string[]): Promise<void> => {
     for (const hub of hubs) await hub.stop();
@@ -116,7 +125,6 @@ export async function runScale(
     figuresWithSettings.push(await measureScale(hubs, { targets: ['spread'], rounds, firstTurn, say }));
   }
   if (settings.length > 0) await restart([]);
-  const sizes = await Promise.all(prepared.map(({ databaseUrl }) => sizesOf(databaseUrl)));
   const plansOf = { licenses: largest.population.licenses, statements: await observe(largest) };
   const databases: DatabaseResults[] = [];
   for (const [index, database] of prepared.entries()) {

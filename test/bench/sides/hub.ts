@@ -23,6 +23,7 @@ import {
   type TestDatabase,
 } from '../test-data.ts';
 import { startChild } from './child.ts';
+import { insertPurchases, insertSessions } from './hub-sessions.ts';
 import type { Server } from './side.ts';
 
 export type HubSide = Server & {
@@ -102,15 +103,14 @@ export async function startHub({
 function testDatabaseOf(databaseUrl: string, slot: string, transport: Transport): TestDatabase {
   let offer: Promise<unknown> | undefined;
   const sellIn = async (sessions: readonly SessionData[]): Promise<void> => {
-    offer ??= createOffer(transport); // not earlier: the hub of another checkout may have no offers
+    offer ??= createOffer(transport, APP); // not earlier: the hub of another checkout may have no offers
     await offer;
-    await query(
-      databaseUrl,
-      `with sold as (update charge_session set has_purchase = true where id = any($1) returning id)
-       insert into purchase (session_id, offer_version_id, quantity, customer_id)
-       select sold.id, v.id, 1, customer.id from sold, offer_version v, customer where customer.name = $2`,
-      [sessions.map(({ uuid }) => uuid), CUSTOMER],
-    );
+    const [customer] = await query<{ id: string }>(databaseUrl, 'select id from customer where name = $1', [
+      CUSTOMER,
+    ]);
+    if (customer === undefined) throw new Error(`there is no customer ${CUSTOMER}`);
+    const purchases = sessions.map((session) => ({ session, customerUuid: customer.id }));
+    await insertPurchases(databaseUrl, OFFER.slug, purchases);
   };
   return {
     async addLicenses(licenses) {
@@ -150,28 +150,23 @@ function testDatabaseOf(databaseUrl: string, slot: string, transport: Transport)
       await query(databaseUrl, 'analyze');
     },
     async addSessions(sessions, kind) {
-      await query(
-        databaseUrl,
-        `insert into charge_session (id, slot_id, status, status_reason, status_changed_at, amount_minor, currency,
-                                     order_reference, customer, metadata, merchant_transaction_id, provider_payment_id,
-                                     checkout_url, created_at, next_check_at, checks)
-         select t.id, slot.id, 'pending', '', now(), 10000, 'BDT', '', '{}', '{}', t.transaction_id, t.transaction_id,
-                'http://provider/checkout', now(), now() + interval '30 minutes', 0
-         from unnest($1::uuid[], $2::text[]) as t (id, transaction_id), slot where slot.name = $3`,
-        [sessions.map(({ uuid }) => uuid), sessions.map(({ transactionId }) => transactionId), slot],
-      );
+      await insertSessions(databaseUrl, slot, sessions);
       if (kind === 'order') await sellIn(sessions);
       await query(databaseUrl, 'analyze');
     },
     count: (sql) => countOf(databaseUrl, sql),
-    deferred: 'select from audit_unlinked union all select from event_outbox',
+    deferred: DEFERRED,
   };
 }
 
-function createOffer(transport: Transport): Promise<unknown> {
+/** Selects the rows that the hub still has to process after its responses: audit entries and events. */
+export const DEFERRED = 'select from audit_unlinked union all select from event_outbox';
+
+/** Creates `OFFER`, for 100.00 BDT. */
+export function createOffer(transport: Transport, app: string): Promise<unknown> {
   const { slug, name, features, validDays } = OFFER;
   return createClient(OfferService, transport).createOffer({
-    app: APP,
+    app,
     slug,
     terms: {
       name,

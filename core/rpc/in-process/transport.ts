@@ -96,8 +96,8 @@ function createHandler(implementation: UnaryImplementation): Handler {
 }
 
 /**
- * A class, because V8 keeps the getters of an object literal in old space. There they would keep all objects of
- * their call alive until a major collection.
+ * A class, because V8 allocates what belongs to the getters of an object literal in old space. There it would keep
+ * all objects of their call alive until a major collection.
  */
 class InProcessResponse implements UnaryResponse {
   readonly stream = false;

@@ -96,7 +96,7 @@ function createHandler(implementation: UnaryImplementation): Handler {
 }
 
 /**
- * A class, because V8 allocates what belongs to the getters of an object literal in old space. There it would keep
+ * A class, because V8 allocates a part of the getters of an object literal in old space. There it would keep
  * all objects of their call alive until a major collection.
  */
 class InProcessResponse implements UnaryResponse {

@@ -105,7 +105,7 @@ export class Quota<K> {
   }
 
   used(key: K): number {
-    return (isObject(key) ? this.#usedByObject.get(key) : this.#used.get(key)) ?? 0;
+    return (canBeWeakKey(key) ? this.#usedByObject.get(key) : this.#used.get(key)) ?? 0;
   }
 
   hasRoom(key: K, amount = 1): boolean {
@@ -125,7 +125,7 @@ export class Quota<K> {
     const before = this.used(key);
     const after = Math.max(0, before + amount);
     if (after === before) return;
-    if (isObject(key)) {
+    if (canBeWeakKey(key)) {
       this.#usedByObject.set(key, after);
       return;
     }
@@ -139,7 +139,7 @@ export class Quota<K> {
   }
 }
 
-function isObject(key: unknown): key is object {
+function canBeWeakKey(key: unknown): key is object {
   return typeof key === 'object' && key !== null;
 }
 

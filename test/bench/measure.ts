@@ -17,6 +17,7 @@ import {
 import { median, middle } from './median.ts';
 import { postgresCpuSeconds, resetPeakMemory, usageOf } from './sides/process-cost.ts';
 import type { Server, Side, SideName } from './sides/side.ts';
+import type { TestDatabase } from './test-data.ts';
 import { warmUp } from './warm-up.ts';
 
 export type Cost = {
@@ -210,7 +211,9 @@ async function waitForEffects(each: Case, side: Side, wanted: number): Promise<v
 const DEFERRED_WITHIN_MS = 30_000;
 
 /** @throws Error if the server does not finish its deferred work */
-async function waitForDeferred(database: Side['database']): Promise<void> {
+export async function waitForDeferred(
+  database: Pick<TestDatabase, 'deferred' | 'count'> | undefined,
+): Promise<void> {
   if (database?.deferred === undefined) return;
   const { deferred } = database;
   const isDone = async () => (await database.count(deferred)) === 0;

@@ -2,11 +2,11 @@
 // of them.
 import { setTimeout } from 'node:timers/promises';
 import { query } from '../../support/postgres/databases.ts';
-import { until } from '../../support/until.ts';
 import { closedLoop } from '../load/closed-loop.ts';
-import { waitUntilIdle } from '../measure.ts';
+import { waitForDeferred, waitUntilIdle } from '../measure.ts';
 import { DEFERRED } from '../sides/hub.ts';
 import { usageOf } from '../sides/process-cost.ts';
+import { countOf } from '../test-data.ts';
 import { warmUp } from '../warm-up.ts';
 import type { Population } from './population.ts';
 import {
@@ -47,7 +47,7 @@ export type Round = {
 const CONNECTIONS = 32;
 /** With 10 000 licenses, spread requests reach a license again after 5 000 requests, and a session after 500. */
 export const REQUESTS = 2_000;
-const SINGLE_REQUESTS = 300;
+export const SINGLE_REQUESTS = 300;
 /** Added to the turn of requests with one connection, so that they concern other licenses. */
 const SINGLE_TURN_OFFSET = 1_000;
 
@@ -122,8 +122,8 @@ async function warm(candidate: Candidate): Promise<number[]> {
 async function measureOnce(candidate: Candidate, load: Load | SettlementLoad): Promise<Round> {
   const begun = new Date();
   const { databaseUrl, pid } = candidate;
-  const singleLoad = { ...load, count: SINGLE_REQUESTS, turn: load.turn + SINGLE_TURN_OFFSET };
-  const single = await prepareLoad(candidate, singleLoad);
+  const database = { deferred: DEFERRED, count: (sql: string) => countOf(databaseUrl, sql) };
+  const single = await prepareLoad(candidate, singleOf(load));
   const many = await prepareLoad(candidate, load);
   if (load.targets === 'same' && load.operation !== 'callback') {
     // Then the measured requests have no time of use to write.
@@ -135,20 +135,25 @@ async function measureOnce(candidate: Candidate, load: Load | SettlementLoad): P
   const singlePerSecond = await send(candidate, single.requests, 1);
   await single.check();
   await untilUseWritten(pid);
-  await untilProcessed(databaseUrl);
+  await waitForDeferred(database);
   const [walBefore, cpuBefore] = [await walPosition(databaseUrl), usageOf(pid)?.cpuSeconds ?? 0];
   const perSecond = await send(candidate, many.requests, CONNECTIONS);
   await many.check();
   await untilUseWritten(pid);
-  await untilProcessed(databaseUrl);
+  await waitForDeferred(database);
   const [walAfter, cpuAfter] = [await walPosition(databaseUrl), usageOf(pid)?.cpuSeconds ?? 0];
-  if (load.targets !== 'new') await resetLicenses(candidate, [singleLoad as Load, load], begun);
+  if (load.targets !== 'new') await resetLicenses(candidate, [singleOf(load), load], begun);
   return {
     perSecond,
     latencyMs: 1_000 / singlePerSecond,
     cpuMicros: ((cpuAfter - cpuBefore) * 1e6) / load.count,
     walBytes: (walAfter - walBefore) / load.count,
   };
+}
+
+/** The load with one connection that goes with `load`. */
+function singleOf<L extends Load | SettlementLoad>(load: L): L {
+  return { ...load, count: SINGLE_REQUESTS, turn: load.turn + SINGLE_TURN_OFFSET };
 }
 
 type PreparedLoad = {
@@ -203,12 +208,6 @@ async function resetLicenses(
      update seat set last_seen_at = last_seen_at - interval '1 day' where ${ofLicenses}`,
     [licenses],
   );
-}
-
-/** Waits until the hub has linked all audit entries and numbered all events. */
-async function untilProcessed(databaseUrl: string): Promise<void> {
-  const isDone = async () => (await query(databaseUrl, `${DEFERRED} limit 1`)).length === 0;
-  await until(isDone, 'the hub has processed all audit entries and events');
 }
 
 async function walPosition(databaseUrl: string): Promise<number> {

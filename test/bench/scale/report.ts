@@ -1,7 +1,7 @@
 // Formats the results: tables of times and sizes, and the plan of every statement.
 import { median } from '../median.ts';
 import { blocksOf, nodesOf } from './judge-plan.ts';
-import { type Figures, type LoadKind, REQUESTS, type Round } from './measure-scale.ts';
+import { type Figures, type LoadKind, REQUESTS, type Round, SINGLE_REQUESTS } from './measure-scale.ts';
 import type { Statement } from './observe.ts';
 import { OPERATIONS, SAME_TARGETS } from './requests.ts';
 import type { DatabaseResults, ScaleResults } from './run-scale.ts';
@@ -73,6 +73,7 @@ The same requests, for other licenses and sessions, after PostgreSQL was restart
 ${requests('spread', ({ figuresWithSettings }) => figuresWithSettings[index] ?? [])}
 ${requests('new', ({ figuresWithSettings }) => figuresWithSettings[index] ?? [])}`,
   );
+  const added = REQUESTS + SINGLE_REQUESTS;
   const largest = databases.at(-1)?.sizes ?? [];
   const sizes = table(
     ['', ...counts.map((count) => `${count} licenses, MB`)],
@@ -104,8 +105,8 @@ ${requests('spread')}
 ## Settlements
 
 Each settlement pays a new session, which the benchmark adds shortly before the requests. The provider's identifiers of the payment are
-random. An order sells a license to one of the customers. No mail is sent, and no event is delivered. Each round adds 4,600 sessions and
-2,300 licenses to every database.
+random. An order sells a license to one of the customers. No mail is sent, and no event is delivered. Each round adds ${(2 * added).toLocaleString('en')} sessions and
+${added.toLocaleString('en')} licenses to every database.
 
 ${requests('new')}${withSettings.length === 0 ? '' : '\n## With other settings of PostgreSQL\n'}${withSettings.join('')}
 ## Maintenance

@@ -1,15 +1,12 @@
 // Adds sessions to settle, because a session settles only once. As at a real provider, the provider's identifiers of a
 // payment are random, so each settlement writes to other blocks of their indexes.
 import { randomBytes } from 'node:crypto';
-import { createClient } from '@connectrpc/connect';
 import { formatId, newUuid } from '../../../core/ids.ts';
-import { PaymentAdminService } from '../../../gen/hub/payment/v1/payment_admin_service_pb.ts';
-import { SlotEnvironment } from '../../../gen/hub/payment/v1/payment_pb.ts';
 import { localToken } from '../../support/hub/data-dir.ts';
 import { transportTo } from '../../support/hub/hub.ts';
 import { query } from '../../support/postgres/databases.ts';
 import { callbackRequest } from '../cases.ts';
-import { createOffer } from '../sides/hub.ts';
+import { addSlot, createOffer } from '../sides/hub.ts';
 import { insertPurchases, insertSessions } from '../sides/hub-sessions.ts';
 import { OFFER, type SessionData } from '../test-data.ts';
 import { customerAt, type Population, pick } from './population.ts';
@@ -29,16 +26,10 @@ export type SettlementLoad = {
 
 const SLOT = 'settlements';
 
-/** Adds the slot and the offer of the sessions. The provider at `providerUrl` confirms every payment. */
+/** Adds the slot and the offer of the sessions. */
 export async function addSlotAndOffer(rpc: string, dataDir: string, providerUrl: string): Promise<void> {
   const transport = transportTo(rpc, await localToken(dataDir));
-  await createClient(PaymentAdminService, transport).addSlot({
-    name: SLOT,
-    gateway: 'gateway_one',
-    environment: SlotEnvironment.SANDBOX,
-    baseUrl: `${providerUrl}/gateway_one`,
-    credentials: { storeId: 'store', storePassword: 'secret' },
-  });
+  await addSlot(transport, SLOT, providerUrl);
   await createOffer(transport, SCALE_APP);
 }
 

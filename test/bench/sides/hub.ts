@@ -78,13 +78,7 @@ export async function startHub({
   const transport = transportTo(rpc, token);
   const { app } = await createClient(LicenseAdminService, transport).createApp({ slug: APP });
   const payments = createClient(PaymentAdminService, transport);
-  const { slot } = await payments.addSlot({
-    name: 'store',
-    gateway: 'gateway_one',
-    environment: SlotEnvironment.SANDBOX,
-    baseUrl: `${providerUrl}/gateway_one`,
-    credentials: { storeId: 'store', storePassword: 'secret' },
-  });
+  await addSlot(transport, SLOT, providerUrl);
   await payments.addFeeRule({ rule: { name: 'gateway', basisPoints: 250 } });
   await payments.addFeeRule({
     rule: { name: 'platform', basisPoints: 100, currency: 'BDT', fixedMinorUnits: 5n },
@@ -96,11 +90,13 @@ export async function startHub({
     databaseUrl,
     transport,
     publicKeyPem: app?.signingKeys[0]?.publicKeyPem ?? '',
-    database: testDatabaseOf(databaseUrl, slot?.name ?? '', transport),
+    database: testDatabaseOf(databaseUrl, transport),
   };
 }
 
-function testDatabaseOf(databaseUrl: string, slot: string, transport: Transport): TestDatabase {
+const SLOT = 'store';
+
+function testDatabaseOf(databaseUrl: string, transport: Transport): TestDatabase {
   let offer: Promise<unknown> | undefined;
   const sellIn = async (sessions: readonly SessionData[]): Promise<void> => {
     offer ??= createOffer(transport, APP); // not earlier: the hub of another checkout may have no offers
@@ -150,7 +146,7 @@ function testDatabaseOf(databaseUrl: string, slot: string, transport: Transport)
       await query(databaseUrl, 'analyze');
     },
     async addSessions(sessions, kind) {
-      await insertSessions(databaseUrl, slot, sessions);
+      await insertSessions(databaseUrl, SLOT, sessions);
       if (kind === 'order') await sellIn(sessions);
       await query(databaseUrl, 'analyze');
     },
@@ -161,6 +157,17 @@ function testDatabaseOf(databaseUrl: string, slot: string, transport: Transport)
 
 /** Selects the rows that the hub still has to process after its responses: audit entries and events. */
 export const DEFERRED = 'select from audit_unlinked union all select from event_outbox';
+
+/** Adds a slot of the provider of the benchmark, which confirms every payment. */
+export async function addSlot(transport: Transport, name: string, providerUrl: string): Promise<void> {
+  await createClient(PaymentAdminService, transport).addSlot({
+    name,
+    gateway: 'gateway_one',
+    environment: SlotEnvironment.SANDBOX,
+    baseUrl: `${providerUrl}/gateway_one`,
+    credentials: { storeId: 'store', storePassword: 'secret' },
+  });
+}
 
 /** Creates `OFFER`, for 100.00 BDT. */
 export function createOffer(transport: Transport, app: string): Promise<unknown> {

@@ -12,6 +12,7 @@ import {
 import { packageVersion } from '../version.ts';
 import { warnOfPoolSize } from './check-pool-size.ts';
 import { drain } from './drain.ts';
+import { delayMajorCollections } from './heap-growth.ts';
 import type { LogOutput } from './log-output.ts';
 import { createLogger } from './logger.ts';
 import { addressesOf, type RunningHub, runHub } from './run-hub.ts';
@@ -55,6 +56,7 @@ export async function serveUntilStopped(
   settings: Settings,
   { dataDir, log, onReady, worker }: ServeOptions,
 ): Promise<void> {
+  delayMajorCollections();
   const traced = isTracingEnabled(process.env);
   const logger = createLogger(settings.logLevel, log, { worker: worker?.number, traced });
   const what = worker ? 'worker' : 'hub';

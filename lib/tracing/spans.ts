@@ -162,7 +162,7 @@ type AnyRequest = Parameters<Next>[0];
 export const traceServedRpcs: Interceptor = (next) => (request) => {
   // Health checks and reflection would only fill the traces.
   if (!request.service.typeName.startsWith('hub.')) return next(request);
-  const isInProcess = request.url.startsWith('direct:');
+  const isInProcess = request.url.startsWith('in-process:');
   // Callers of the RPC port are trusted with its traces.
   const parent = isInProcess
     ? context.active()

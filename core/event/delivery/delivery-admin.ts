@@ -4,7 +4,7 @@ import type { Actor } from '../../access/caller.ts';
 import { HubError } from '../../errors.ts';
 import { newUuid } from '../../ids.ts';
 import type { ModuleDependencies } from '../../module-dependencies.ts';
-import { type Page, type PageRequest, readWalkedPage } from '../../storage/sql/page.ts';
+import { type Page, type PageRequest, readScannedPage } from '../../storage/sql/page.ts';
 import { findEndpoint } from '../endpoint/endpoint-admin.ts';
 import type { EndpointSecrets } from '../endpoint/endpoint-secrets.ts';
 import {
@@ -17,7 +17,7 @@ import {
 import type { Events } from '../stream/events.ts';
 import { sendTimed, signWebhook } from './attempt-delivery.ts';
 import { formatPayload, webhookId } from './payload.ts';
-import { endOfWalk, replayDelivery } from './replay-and-walk.ts';
+import { endOfScan, replayDelivery } from './replay-and-scan.ts';
 import type { SendResult, WebhookSender } from './send-webhook.ts';
 
 export type DeliveriesOptions = Pick<ModuleDependencies, 'db' | 'clock'> & {
@@ -51,10 +51,10 @@ export function createDeliveries(options: DeliveriesOptions) {
     ): Promise<Page<DeliveryWithType>> {
       const em = db.em();
       const endpoint = await findEndpoint(em, endpointId);
-      const page = await readWalkedPage(request, 'evt', async (after, limit) => {
+      const page = await readScannedPage(request, 'evt', async (after, limit) => {
         // event_delivery_endpoint_idx, or event_delivery_failed_idx
-        const isWalk = state === 'pending' || state === 'delivered';
-        const end = isWalk ? await endOfWalk(db.pool, endpoint.id, after) : undefined;
+        const isScanned = state === 'pending' || state === 'delivered';
+        const end = isScanned ? await endOfScan(db.pool, endpoint.id, after) : undefined;
         const eventId = { ...(after && { $lt: after }), ...(end && { $gte: end }) };
         const found = await em.find(
           DeliverySchema,

@@ -6,11 +6,11 @@ import { HubError } from '../../errors.ts';
 import { parseId, type Uuid } from '../../ids.ts';
 import { epochMs } from '../../storage/sql/epoch.ts';
 import {
-  MAX_WALK,
+  MAX_SCANNED_ROWS,
   type Page,
   type PageRequest,
-  readWalkedPage,
-  type Walked,
+  readScannedPage,
+  type Scanned,
 } from '../../storage/sql/page.ts';
 import type { Data } from '../delivery/payload.ts';
 import { findScopeIds } from '../endpoint/scope-names.ts';
@@ -81,8 +81,8 @@ export function createEvents(pool: Pool, readers: ObjectReaders) {
       const resolved = await resolveFilter(pool, filter);
       const objectId = filter.object === undefined ? undefined : parseObject(filter.object);
       if (objectId === null) return { items: [], nextPageToken: '' };
-      return readWalkedPage(request, 'evt', (after, limit) =>
-        walkEvents(pool, { ...resolved, scope: filter.scope, objectId, after, limit }),
+      return readScannedPage(request, 'evt', (after, limit) =>
+        scanEvents(pool, { ...resolved, scope: filter.scope, objectId, after, limit }),
       );
     },
 
@@ -126,7 +126,7 @@ export function createEvents(pool: Pool, readers: ObjectReaders) {
   };
 }
 
-type Walk = Awaited<ReturnType<typeof resolveFilter>> & {
+type Scan = Awaited<ReturnType<typeof resolveFilter>> & {
   readonly scope: Scope | undefined;
   readonly objectId: Uuid | undefined;
   readonly after: Uuid | undefined;
@@ -134,12 +134,12 @@ type Walk = Awaited<ReturnType<typeof resolveFilter>> & {
 };
 
 /** Up to `limit` events, newest first. Only those of an object have an index. */
-async function walkEvents(
+async function scanEvents(
   pool: Pool,
-  { types, appId, slotId, scope, objectId, after, limit }: Walk,
-): Promise<Walked<StoredEvent>> {
+  { types, appId, slotId, scope, objectId, after, limit }: Scan,
+): Promise<Scanned<StoredEvent>> {
   const isFiltered = types !== undefined || appId !== null || slotId !== null;
-  const end = objectId === undefined && isFiltered ? await endOfWalk(pool, after) : undefined;
+  const end = objectId === undefined && isFiltered ? await endOfScan(pool, after) : undefined;
   const values: unknown[] = [];
   const value = (each: unknown): string => `$${values.push(each)}`;
   const conditions = [
@@ -162,12 +162,12 @@ async function walkEvents(
   return { found: rows.map(toEvent), end };
 }
 
-/** The last of the `MAX_WALK` events after a position; undefined if there are fewer. */
-async function endOfWalk(pool: Pool, after: Uuid | undefined): Promise<Uuid | undefined> {
+/** The last of the `MAX_SCANNED_ROWS` events after a position; undefined if there are fewer. */
+async function endOfScan(pool: Pool, after: Uuid | undefined): Promise<Uuid | undefined> {
   const { rows } = await pool.query<{ id: Uuid }>({
-    name: 'end_of_event_walk',
+    name: 'end_of_event_scan',
     // event_pkey
-    text: `select id from event where id < $1 order by id desc offset ${MAX_WALK - 1} limit 1`,
+    text: `select id from event where id < $1 order by id desc offset ${MAX_SCANNED_ROWS - 1} limit 1`,
     values: [after ?? 'ffffffff-ffff-ffff-ffff-ffffffffffff'],
   });
   return rows[0]?.id;

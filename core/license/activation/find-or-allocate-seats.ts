@@ -26,7 +26,7 @@ export type LicenseWithSeat = LicenseTerms & {
   readonly used: number;
   readonly revoked: boolean;
   readonly suspended: boolean;
-  /** The seat that the machine had; null if it had none; then the next three are null too. */
+  /** Null, like the next three properties, if the machine had no seat. */
   readonly seatId: string | null;
   readonly machineLabel: string | null;
   readonly appVersion: string | null;
@@ -60,8 +60,8 @@ export type SeatOptions = {
 
 const LOCK_TIMEOUT_MS = 1_000;
 /** Batches that are tried at a time after one failed: each may wait for a lock, and holds a connection. */
-const RETRIED_AT_A_TIME = 2;
-/** After this time, the rest of a failed batch is not tried again: its callers wait. */
+const RETRY_CONCURRENCY = 2;
+/** Retries of a failed batch end after this time, because its callers are waiting. */
 const RETRY_MS = 5_000;
 
 /**
@@ -74,11 +74,11 @@ export function findOrAllocateSeats(
   onLocked: OnLocked,
   options: SeatOptions,
 ): Promise<readonly (Found | Error)[]> {
-  return tryBatch(requests, onLocked, { ...options, retriedAtATime: RETRIED_AT_A_TIME });
+  return tryBatch(requests, onLocked, { ...options, retryConcurrency: RETRY_CONCURRENCY });
 }
 
 type TryOptions = SeatOptions & {
-  readonly retriedAtATime: number;
+  readonly retryConcurrency: number;
   /** By `performance.now()`; undefined before the first failure. */
   readonly retriesEndAt?: number;
 };
@@ -95,17 +95,17 @@ async function tryBatch(
     const parts = isLockFailure(error) ? byLicense(requests) : requests.map((request) => [request]);
     if (parts.length === 1) throw error;
     const results = new Map<SeatRequest, Found | Error>();
-    const { retriesEndAt = performance.now() + RETRY_MS, retriedAtATime } = options;
+    const { retriesEndAt = performance.now() + RETRY_MS, retryConcurrency } = options;
     const tryParts = async (): Promise<void> => {
       for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
         if (performance.now() > retriesEndAt) return;
-        const ofPart = { ...options, retriesEndAt, retriedAtATime: 1 };
+        const ofPart = { ...options, retriesEndAt, retryConcurrency: 1 };
         const found = await tryBatch(part, onLocked, ofPart).catch(toError);
         for (const [index, request] of part.entries())
           results.set(request, found instanceof Error ? found : (found[index] as Found | Error));
       }
     };
-    await Promise.all(Array.from({ length: retriedAtATime }, tryParts));
+    await Promise.all(Array.from({ length: retryConcurrency }, tryParts));
     return requests.map((request) => results.get(request) ?? toError(error));
   }
 }

@@ -108,14 +108,14 @@ type Concerned = {
   readonly id: string;
   /** Whether another transaction has locked the session, so that it must be advanced alone. */
   readonly isLocked: boolean;
-  /** Whether its next verification was too late and is advanced now. */
+  /** Whether its next verification is earlier now. */
   readonly isAdvanced: boolean;
 };
 
 /**
- * Returns the sessions whose next verification is later than allowed. Also returns the sessions that are paid
- * or being verified, if a callback names another payment: the settlement of a running verification, not
- * committed yet, cannot see these callbacks.
+ * Returns the sessions whose next verification could run earlier under the rate limit. Also returns the
+ * sessions that are paid or being verified, if a callback names another payment: the settlement of a running
+ * verification, not committed yet, cannot see these callbacks.
  */
 async function countEach(
   pool: Pool,
@@ -157,19 +157,19 @@ function namedBy(counted: readonly CountedCallback[]): (NamedPayment & { readonl
 // deadlock.
 const COUNT = `with t as materialized (
   select * from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::boolean[])
-    as t (session_id, ignored, mismatch, asks)
+    as t (session_id, ignored, mismatch, needs_verification)
 ), named as materialized (
-  select n.session_id, n.place,
+  select n.session_id, n.position,
          case when ${isUnknownCheckout('n.session_id', 'n.checkout')} then n.checkout end as checkout,
          ${isUnknownPayment('n.gateway', 'n.payment')} as is_other_payment
   from unnest($6::uuid[], $7::text[], $8::text[], $9::text[]) with ordinality
-    as n (session_id, gateway, payment, checkout, place)
+    as n (session_id, gateway, payment, checkout, position)
 ), others as materialized (
-  select session_id, array_agg(checkout order by place) filter (where checkout is not null) as checkouts
+  select session_id, array_agg(checkout order by position) filter (where checkout is not null) as checkouts
   from named where is_other_payment or checkout is not null group by session_id
 ), counted as (
   insert into callback_count as k (session_id, kept, ignored, mismatch, asked_for_at, other_checkouts)
-  select session_id, 0, ignored, mismatch, case when asks then $5::timestamptz end,
+  select session_id, 0, ignored, mismatch, case when needs_verification then $5::timestamptz end,
          ${newestCheckouts('o.checkouts')}
   from t left join others o using (session_id) order by session_id
   on conflict (session_id) do update
@@ -179,16 +179,16 @@ const COUNT = `with t as materialized (
         else ${newestCheckouts('k.other_checkouts || excluded.other_checkouts')} end
 ), concerned as materialized (
   select c.id from charge_session c join t on t.session_id = c.id
-  where t.asks and c.id = any($1)
-    and (${isLate('$5')}
+  where t.needs_verification and c.id = any($1)
+    and (${canRunEarlier('$5')}
       or ((c.status = 'success' or c.verifying_by is not null) and c.id in (select session_id from others)))
 ), free as materialized (
-  select c.id, c.status, ${isLate('$5')} as is_late from charge_session c
+  select c.id, c.status, ${canRunEarlier('$5')} as can_run_earlier from charge_session c
   where c.id = any(array(select id from concerned))
   order by c.id for no key update skip locked
 ), advanced as (
   update charge_session c set ${advanceVerification('$5')} from free
-  where c.id = free.id and free.is_late returning c.id
+  where c.id = free.id and free.can_run_earlier returning c.id
 ), marked as (
   update charge_session c set ${setOtherPayment('$5')} from free
   where c.id = free.id and free.status = 'success' returning c.id
@@ -202,21 +202,25 @@ async function advanceAlone(pool: Pool, sessionId: string, at: Date): Promise<vo
 
 // charge_session_pkey. The transaction that had locked the session may have paid it.
 const ADVANCE = `with locked as materialized (
-  select c.id, c.status, ${isLate('$2')} as is_late from charge_session c where c.id = $1 for no key update
+  select c.id, c.status, ${canRunEarlier('$2')} as can_run_earlier from charge_session c
+  where c.id = $1 for no key update
 ), marked as (
   update charge_session c set ${setOtherPayment('$2')} from locked
   where c.id = locked.id and locked.status = 'success'
 )
 update charge_session c set ${advanceVerification('$2')} from locked
-where c.id = locked.id and locked.is_late`;
+where c.id = locked.id and locked.can_run_earlier`;
 
 /** When the rate limit allows the next verification of the `charge_session c`, by the hub's clock. */
 function nextAllowedAt(at: `$${number}`): string {
   return `${at}::timestamptz + greatest(c.verification_allowed_at - now(), interval '0')`;
 }
 
-/** Whether the `charge_session c` is unpaid and the sweep verifies it later than allowed, or not at all. */
-function isLate(at: `$${number}`): string {
+/**
+ * Whether the `charge_session c` is unpaid, and its next verification could run earlier under the rate limit,
+ * or is not planned.
+ */
+function canRunEarlier(at: `$${number}`): string {
   return `c.status <> 'success' and (c.next_check_at is null or c.next_check_at > ${nextAllowedAt(at)})`;
 }
 

@@ -36,7 +36,9 @@ export function startStrays({ pool, jobs, clock, logger, task, afterMs }: StrayO
   });
 }
 
-/** The oldest first. Callbacks with a session wait for the sweep. */
+/**
+ * The oldest first. A received callback whose `session_id` is set is not stray: it waits for the sweep.
+ */
 async function readStrays(pool: Pool, after: string, before: Date): Promise<string[]> {
   const { rows } = await pool.query<{ id: string }>({
     name: 'stray_callbacks',

@@ -1,7 +1,7 @@
 // Callbacks that wait for the next verification of their session.
 //
-// Only an incoming callback verifies its session at once. Jobs never do: they leave it to the sweep, which
-// verifies each session once for all its waiting callbacks, in its fair order.
+// An incoming or replayed callback verifies its session at once. A job leaves it to the sweep, which verifies
+// each session once for all its waiting callbacks, in its fair order.
 import { formatId } from '../../ids.ts';
 import { GIVE_UP_AFTER_MS, type RetryDelay, retryDelay } from '../provider-retry-delay.ts';
 import { readSession } from '../sessions/read-sessions.ts';
@@ -32,7 +32,8 @@ export type Wait = { readonly reason: string; readonly inMs: number };
  */
 export const MAX_WAITING_CALLBACKS = 256;
 
-const JOINED = 'one of too many callbacks of the session: the verification for the older ones covers it';
+const TOO_MANY_WAIT =
+  'one of too many callbacks of the session: the verification for the older ones covers it';
 
 export function createWaitingCallbacks(options: PaymentDependencies & RetryDelay) {
   const { pool, metrics, clock, logger } = options;
@@ -43,14 +44,14 @@ export function createWaitingCallbacks(options: PaymentDependencies & RetryDelay
    * Resolves with false, and does nothing, if the session is paid or its next verification is later than
    * `at`.
    */
-  const leaveIfDue = async (sessionId: string, ids: readonly string[], reason: string, at: Date) => {
+  const deferIfDue = async (sessionId: string, ids: readonly string[], reason: string, at: Date) => {
     const { rowCount } = await pool.query({
-      name: 'leave_callbacks',
+      name: 'defer_callbacks',
       // The update locks the session, so that its next lease, check or settlement finds these callbacks.
       text: `with session as (
                update charge_session set callbacks_waited = true
                where id = $1 and status <> 'success' and next_check_at <= $4 returning id
-             ), left_waiting as (
+             ), deferred as (
                update callback c
                set session_id = session.id, reason = $3, attempts = attempts + 1,
                    tried_since = coalesce(tried_since, $5)
@@ -63,17 +64,17 @@ export function createWaitingCallbacks(options: PaymentDependencies & RetryDelay
   };
 
   /**
-   * Leaves callbacks to the session's next verification, in at most `inMs`. Resolves with false, and does
+   * Defers callbacks to the session's next verification, in at most `inMs`. Resolves with false, and does
    * nothing, if the session is paid, because the sweep verifies no paid session.
    */
-  const leave = async (
+  const defer = async (
     sessionId: string,
     callbacks: readonly WaitingCallback[],
     { reason, inMs }: Wait,
   ): Promise<boolean> => {
     const ids = callbacks.map(({ id }) => id);
     const at = new Date(clock().getTime() + inMs);
-    while (!(await leaveIfDue(sessionId, ids, reason, at))) {
+    while (!(await deferIfDue(sessionId, ids, reason, at))) {
       if ((await readSession(pool, sessionId))?.status === 'success') return false;
       await advanceCheck(pool, sessionId, at);
     }
@@ -86,13 +87,13 @@ export function createWaitingCallbacks(options: PaymentDependencies & RetryDelay
    * Finishes the waiting callbacks that are newer than `callbackId` as `ignored`, because too many wait. They
    * arrived before the verification began, so its result covers them.
    */
-  const finishLaterThan = async (sessionId: string, callbackId: string): Promise<void> => {
+  const ignoreNewerThan = async (sessionId: string, callbackId: string): Promise<void> => {
     const { rows } = await pool.query<{ gateway: string }>({
-      name: 'join_callbacks',
+      name: 'ignore_newer_callbacks',
       // callback_waiting_idx
       text: `update callback set state = 'ignored', reason = $3, finished_at = $4, attempts = attempts + 1
              where session_id = $1 and state = 'received' and id > $2 returning gateway`,
-      values: [sessionId, callbackId, JOINED, clock()],
+      values: [sessionId, callbackId, TOO_MANY_WAIT, clock()],
     });
     for (const { gateway } of rows) metrics.finished(gateway, 'ignored', 1);
     const details = { sessionId: formatId('chs', sessionId), callbacks: rows.length };
@@ -100,11 +101,11 @@ export function createWaitingCallbacks(options: PaymentDependencies & RetryDelay
   };
 
   return {
-    finishLaterThan,
-    leave,
+    defer,
+    ignoreNewerThan,
 
     /**
-     * After a verification without an answer: gives up callbacks older than a day and leaves the others to
+     * After a verification without an answer: gives up callbacks older than a day and defers the others to
      * the next verification, after the retry delay of the oldest.
      */
     async postpone(
@@ -117,8 +118,8 @@ export function createWaitingCallbacks(options: PaymentDependencies & RetryDelay
       const others = callbacks.filter((callback) => !old.includes(callback));
       if (others.length === 0) return { paid: false };
       const nextInMs = retryDelay(Math.max(...others.map(waitedMs)), options);
-      const left = await leave(sessionId, others, { reason, inMs: nextInMs });
-      return left ? { paid: false, nextInMs } : { paid: true };
+      const deferred = await defer(sessionId, others, { reason, inMs: nextInMs });
+      return deferred ? { paid: false, nextInMs } : { paid: true };
     },
   };
 }

@@ -33,8 +33,9 @@ export type ProcessOptions = Pick<PaymentDependencies, 'clock' | 'metrics'> & {
 };
 
 /**
- * `inline`: the sender waits for an answer. `job`: queries no provider, so that a slow provider delays no
- * other job. `replay`: an operator's, not rate limited.
+ * `inline`: the sender waits for the response. `job`: leaves the verification to the sweep, and calls a
+ * provider only to look up a sale made without the hub. `replay`: an operator requested it; verifies at once,
+ * without the rate limit.
  */
 export type Trigger = 'inline' | 'job' | 'replay';
 
@@ -121,13 +122,13 @@ async function processOnce(
     });
     return options.metrics.finished(callback.gateway, 'mismatch', 1);
   }
-  if (trigger === 'job') return leaveToSweep(options, callback, claim, session);
+  if (trigger === 'job') return deferToSweep(options, callback, claim, session);
   return verify(options, callback, claim, session, trigger);
 }
 
 /**
- * A payment without a session may be a sale made at the provider. An offer with its price then creates a
- * session.
+ * A payment without a session may be a sale made at the provider. If an offer has its price, the hub creates
+ * a session for it.
  */
 async function resolve(
   { findSession, createFromSale }: ProcessOptions,
@@ -162,14 +163,14 @@ async function verify(
   });
   if (result.kind === 'rate_limited') {
     const reason = 'one of many callbacks of the session: one verification covers them all';
-    await leave(options, callback, claim, session, { reason, inMs: result.nextInMs });
+    await defer(options, callback, claim, session, { reason, inMs: result.nextInMs });
   } else if (result.kind === 'busy') {
     const reason = 'a verification of the session is in progress';
-    await leave(options, callback, claim, session, { reason, inMs: BUSY_MS });
+    await defer(options, callback, claim, session, { reason, inMs: BUSY_MS });
   }
 }
 
-async function leaveToSweep(
+async function deferToSweep(
   options: ProcessOptions,
   callback: JournaledCallback,
   claim: CallbackClaim,
@@ -177,20 +178,20 @@ async function leaveToSweep(
 ): Promise<void> {
   if (callback.waits) return; // the sweep knows of it
   const reason = 'waiting for the verification';
-  await leave(options, callback, claim, session, { reason, inMs: session.verificationInMs });
+  await defer(options, callback, claim, session, { reason, inMs: session.verificationInMs });
 }
 
 /**
- * Leaves the callback to the next verification of its session, or settles it if the session is paid by now.
+ * Defers the callback to the next verification of its session, or settles it if the session is paid by now.
  */
-async function leave(
+async function defer(
   { waiting, settle }: ProcessOptions,
   callback: JournaledCallback,
   claim: CallbackClaim,
   session: StoredSession,
   wait: { readonly reason: string; readonly inMs: number },
 ): Promise<void> {
-  if (await waiting.leave(session.id, [toWaiting(callback, claim)], wait)) return;
+  if (await waiting.defer(session.id, [toWaiting(callback, claim)], wait)) return;
   await settle({
     sessionId: session.id,
     callbackIds: [callback.id],

@@ -44,12 +44,12 @@ export function createReceiveCallback(options: ReceiveOptions) {
   const { journal, process, openSigned, metrics, logger, budgetMs, maxInline } = options;
   let inFlight = 0;
   let onIdle: (() => void) | undefined;
-  const takePlace = (): boolean => {
+  const acquirePermit = (): boolean => {
     if (inFlight >= maxInline) return false;
     inFlight += 1;
     return true;
   };
-  const freePlace = (): void => {
+  const releasePermit = (): void => {
     inFlight -= 1;
     if (inFlight === 0) onIdle?.();
   };
@@ -62,7 +62,7 @@ export function createReceiveCallback(options: ReceiveOptions) {
       const callbackId = formatId('cb', callback.id);
       logger.error({ callbackId, err: error }, 'cannot process the callback inline; a job will retry it');
     } finally {
-      freePlace();
+      releasePermit();
     }
   };
 
@@ -89,17 +89,17 @@ export function createReceiveCallback(options: ReceiveOptions) {
         fields: { ...keptFields(driver.callback, fields), ...(slot !== undefined && { [SLOT_FIELD]: slot }) },
         claim,
       };
-      // Ignored statuses are seldom processed, so a flood of them takes no places from other callbacks.
+      // Ignored statuses are seldom processed, so a flood of them takes no permits from other callbacks.
       const isIgnored = claim.outcome === 'ignored';
-      const hasPlace = !isIgnored && takePlace();
-      const result = await journal.append(received, hasPlace && mayBePaid(claim)).catch((error) => {
-        if (hasPlace) freePlace();
+      const hasPermit = !isIgnored && acquirePermit();
+      const result = await journal.append(received, hasPermit && mayBePaid(claim)).catch((error) => {
+        if (hasPermit) releasePermit();
         throw error;
       });
       report(result, gateway);
       if (result.kind !== 'received') {
-        if (hasPlace) freePlace();
-      } else if (hasPlace || (isIgnored && takePlace())) {
+        if (hasPermit) releasePermit();
+      } else if (hasPermit || (isIgnored && acquirePermit())) {
         await within(attempt(result.callback), budgetMs);
       }
       return driver.callback.isFromBrowser

@@ -35,7 +35,7 @@ export function createReplayCallback(options: ReplayOptions): ReplayCallback {
       });
       if (state === 'settled') return;
       await client.query(
-        // With a session it would count as waiting for the verification of that session.
+        // Clears `session_id`: a received callback with it counts as waiting for the sweep.
         `update callback set state = 'received', session_id = null, finished_at = null, tried_since = null
          where id = $1 and state = $2`,
         [id, state],

@@ -121,7 +121,7 @@ export function decide(context: Context, circumstances: Circumstances): Decision
       if (isPaid) return keep(context, 'settled', PAID_BEFORE.detail);
       if (proof === 'used') return mismatch(context, 'the payment it names has paid another session');
       const { gatewayTransactionId, bankTransactionId, risk, received } = verdict;
-      // Not by the usage log: the first entry may have been pruned.
+      // The usage log cannot tell, because its first entry may have been pruned.
       const kind = session.gatewayTransactionId === undefined ? 'payment' : 'later_payment';
       // A payment that the provider confirms again after its reversal keeps its refunds.
       const refundedMinor = proof === 'again' ? (circumstances.refundedMinor ?? session.refundedMinor) : 0n;
@@ -133,7 +133,7 @@ export function decide(context: Context, circumstances: Circumstances): Decision
       });
       const amountMinor = session.amount.minor - refundedMinor;
       if (amountMinor === 0n) return decision;
-      // A payment that the provider confirms again was received once.
+      // `received` was recorded with the first settlement; recording it again would count it twice.
       const net = received !== undefined && proof === 'new' ? { received } : {};
       return { ...decision, usage: { kind, gatewayTransactionId, amountMinor, ...net } };
     }
@@ -152,7 +152,7 @@ export function decide(context: Context, circumstances: Circumstances): Decision
     case 'claimed':
       return claim(context, verdict.status);
     case 'reversed': {
-      // Also for a session that the hub never knew to be paid.
+      // A reversal also cancels a session whose payment the hub never recorded.
       if (!isPaid) return transition(context, 'reversed');
       const { amount, refundedMinor, gatewayTransactionId = '' } = session;
       const leftMinor = amount.minor - refundedMinor;

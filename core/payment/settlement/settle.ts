@@ -28,7 +28,7 @@ import type { PaymentDependencies } from '../shared-dependencies.ts';
 import { type Fence, isFenced } from '../verification/lease.ts';
 import { type Decision, decide, type ProofState } from './decide.ts';
 import { type Finding, PAID_BEFORE, type PaidFinding, type Settlement } from './finding.ts';
-import { hasPaidAnother, releaseProofs } from './used-proofs.ts';
+import { deleteUnusedProofs, hasPaidAnother } from './used-proofs.ts';
 import {
   type AssignedProof,
   assignProofs,
@@ -52,7 +52,7 @@ export type SettleOptions = PaymentDependencies &
   };
 
 /**
- * Settles a session by a finding. Resolves with undefined, and settles nothing, if another hub has
+ * Applies a finding to its session. Resolves with undefined, and settles nothing, if another hub has
  * taken the verification lease in the meantime: the caller must verify again.
  *
  * @throws ProviderUnavailable if a new checkout has the payment id of another one
@@ -65,7 +65,7 @@ export type Settle = {
 type Result = Settlement | 'fenced';
 
 /** A finding, and its session before the settlement. */
-type Judged = {
+type Evaluated = {
   readonly finding: Finding;
   readonly session: StoredSession;
   readonly proof?: ProofState | undefined;
@@ -73,7 +73,7 @@ type Judged = {
   readonly decision?: Decision;
 };
 
-type Settled = Judged & { readonly decision: Decision };
+type WithDecision = Evaluated & { readonly decision: Decision };
 
 export function createSettle(options: SettleOptions): Settle {
   const settleTogether = createBatcher<Finding, Result | undefined>({
@@ -117,13 +117,16 @@ export function createSettle(options: SettleOptions): Settle {
   return settleInTurn as Settle; // without a fence the result is always a settlement
 }
 
-/** How long a shared batch waits for any lock, such as that of a proof that another hub settles by. */
+/**
+ * How long a shared batch waits for any lock, such as that of a proof that another hub's settlement has
+ * locked.
+ */
 const LOCK_TIMEOUT_MS = 1_000;
 
 /**
- * Settles findings about different sessions in one transaction. `isShared` leaves out findings that would
- * hold up the others, so that they have no result: those with a locked row, with a proof that is not new, or
- * that reverse the payment of an order.
+ * Settles findings about different sessions in one transaction. With `isShared`, it skips a finding whose
+ * session is locked, whose proof is not new, or that reverses the payment of an order. A skipped finding has
+ * no result, and is settled in a batch of its own.
  */
 async function settleBatch(
   options: SettleOptions,
@@ -132,7 +135,7 @@ async function settleBatch(
 ): Promise<ReadonlyMap<Finding, Result>> {
   const { pool, clock, metrics } = options;
   const ids = findings.map(({ sessionId }) => sessionId);
-  const { judged, finished } = await inTransaction(
+  const { evaluated, finished } = await inTransaction(
     pool,
     async (client, send) => {
       // An export of yesterday's usage log must not miss a settlement. So the time is taken after the wait
@@ -140,23 +143,23 @@ async function settleBatch(
       if (!isShared) await lockSessions(client, ids, { skipLocked: false });
       const at = clock();
       const batch = { client, send, at, isShared };
-      const decided = await judgeAll(batch, findings);
-      const { judged, settled, assigned } = decided;
+      const decided = await evaluateAll(batch, findings);
+      const { evaluated, settled, assigned } = decided;
       const paying = new Set(settled.flatMap(({ session, decision }) => (decision.usage ? session.id : [])));
       const unused = assigned.filter(({ sessionId }) => !paying.has(sessionId));
-      if (unused.length > 0) send(releaseProofs(unused));
+      if (unused.length > 0) send(deleteUnusedProofs(unused));
       await writeChanges(options, batch, decided);
-      return { judged, finished: finishCallbacks(send, settled, at) };
+      return { evaluated, finished: finishCallbacks(send, settled, at) };
     },
     isShared ? { lockTimeoutMs: LOCK_TIMEOUT_MS } : {},
   );
   for (const { rows } of await Promise.all(finished)) {
     for (const { gateway, state } of rows) metrics.finished(gateway, state, 1);
   }
-  return new Map(judged.map((one) => [one.finding, resultOf(options, one)]));
+  return new Map(evaluated.map((one) => [one.finding, resultOf(options, one)]));
 }
 
-function resultOf({ metrics, logger }: SettleOptions, { finding, session, decision }: Judged): Result {
+function resultOf({ metrics, logger }: SettleOptions, { finding, session, decision }: Evaluated): Result {
   if (decision !== undefined) {
     const { outcome, changed, next } = decision;
     if (next.status !== session.status) metrics.statusChanged(session, next.status);
@@ -182,10 +185,10 @@ type Batch = {
   readonly isShared: boolean;
 };
 
-type Decided = Awaited<ReturnType<typeof judgeAll>>;
+type Decided = Awaited<ReturnType<typeof evaluateAll>>;
 
-/** Locks the sessions, claims the proofs of payment, and decides about each finding. */
-async function judgeAll(batch: Batch, findings: readonly Finding[]) {
+/** Locks the sessions, assigns the proofs of payment, and decides about each finding. */
+async function evaluateAll(batch: Batch, findings: readonly Finding[]) {
   const { client, at, isShared } = batch;
   const payments = findings.filter(isPaid);
   const ids = findings.map(({ sessionId }) => sessionId);
@@ -195,14 +198,14 @@ async function judgeAll(batch: Batch, findings: readonly Finding[]) {
     assignProofs(client, payments),
     payments.length > 0 ? readRulesInForce(client, at) : [],
   ]);
-  const judged: Judged[] = [];
+  const evaluated: Evaluated[] = [];
   for (const finding of findings.toSorted(bySessionId)) {
     const session = sessions.get(finding.sessionId);
-    const one = session && (await judge(batch, assigned, finding, session));
-    if (one !== undefined) judged.push(one);
+    const one = session && (await evaluate(batch, assigned, finding, session));
+    if (one !== undefined) evaluated.push(one);
   }
-  const settled = judged.filter((one): one is Settled => one.decision !== undefined);
-  return { judged, settled, assigned, rules };
+  const settled = evaluated.filter((one): one is WithDecision => one.decision !== undefined);
+  return { evaluated, settled, assigned, rules };
 }
 
 /** The order in which concurrent transactions lock the rows that belong to sessions. */
@@ -215,12 +218,12 @@ function isPaid(finding: Finding): finding is PaidFinding {
 }
 
 /** Undefined if the finding must be settled in a batch of its own. */
-async function judge(
+async function evaluate(
   { client, at, isShared }: Batch,
   assigned: readonly AssignedProof[],
   finding: Finding,
   session: StoredSession,
-): Promise<Judged | undefined> {
+): Promise<Evaluated | undefined> {
   if (isFenced(finding, session)) return { finding, session };
   let proof: ProofState | undefined;
   let refundedMinor: bigint | undefined;
@@ -253,7 +256,7 @@ function isLastPayment(
 async function writeChanges(
   { fulfill, takeBack }: SettleOptions,
   { client, send, at, isShared }: Batch,
-  { judged, settled, rules }: Decided,
+  { evaluated, settled, rules }: Decided,
 ): Promise<void> {
   const usages = settled.flatMap((one) => usageOf(one, rules, at));
   const later = usages.filter(({ kind }) => kind === 'later_payment');
@@ -267,13 +270,13 @@ async function writeChanges(
     .map(({ session }) => ({ ...session, cause: 'reversal' as const }));
   const refunds = reversed.length > 0 ? await takeBack(client, send, reversed, by) : UNCHANGED;
   const updates = settled.flatMap(updateOf);
-  if (updates.length === 0 && judged.every(({ finding }) => finding.steps.length === 0)) return;
+  if (updates.length === 0 && evaluated.every(({ finding }) => finding.steps.length === 0)) return;
   const changes = settled.flatMap(({ decision }) => decision.change ?? []);
   send(
     combineWrites({
       name: 'settle_sessions',
       writes: [
-        recordSteps(judged.map(({ finding }) => finding)),
+        recordSteps(evaluated.map(({ finding }) => finding)),
         logUsages(usages, at),
         logFees(usages),
         updateSessions(updates, at),
@@ -288,12 +291,12 @@ async function writeChanges(
 const UNCHANGED: Fulfillment = { events: [], changes: [] };
 
 /** Whether the settlement sets a session with an offer to paid. */
-function buys({ session, decision: { usage } }: Settled): boolean {
+function buys({ session, decision: { usage } }: WithDecision): boolean {
   return session.hasPurchase && usage !== undefined && usage.kind !== 'reversal';
 }
 
 /** Whether the settlement reverses the payment of a session with an offer. */
-function reverses({ session, decision: { usage } }: Pick<Settled, 'session' | 'decision'>): boolean {
+function reverses({ session, decision: { usage } }: Pick<WithDecision, 'session' | 'decision'>): boolean {
   return session.hasPurchase && usage?.kind === 'reversal';
 }
 
@@ -301,7 +304,7 @@ function reverses({ session, decision: { usage } }: Pick<Settled, 'session' | 'd
  * A payment that settles again after its reversal gets no new fees. It was charged the first time.
  */
 function usageOf(
-  { session, proof, decision: { usage } }: Settled,
+  { session, proof, decision: { usage } }: WithDecision,
   rules: readonly FeeRuleFacts[],
   at: Date,
 ): UsageEntry[] {
@@ -312,7 +315,7 @@ function usageOf(
 }
 
 /** A session whose status changes or becomes verified has an event, but not a pending one that is held. */
-function eventsOf({ session, decision: { next, changed, usage } }: Settled): NewEvent[] {
+function eventsOf({ session, decision: { next, changed, usage } }: WithDecision): NewEvent[] {
   if (!changed || (next.status === 'pending' && session.status === 'pending')) return [];
   const type = usage?.kind === 'reversal' ? 'session.reversed' : STATUS_EVENTS[next.status];
   return [{ type, objectId: session.id, slotId: session.slotId }];
@@ -325,7 +328,7 @@ const STATUS_EVENTS = {
   cancelled: 'session.cancelled',
 } as const;
 
-function updateOf({ finding, session: { id, gateway }, decision: { next, changed, update } }: Settled) {
+function updateOf({ finding, session: { id, gateway }, decision: { next, changed, update } }: WithDecision) {
   const leaseHolder = finding.fence?.holder;
   const isNeeded = changed || leaseHolder !== undefined || Object.keys(update).length > 0;
   return isNeeded ? [{ id, gateway, next, update, leaseHolder }] : [];
@@ -335,7 +338,7 @@ function updateOf({ finding, session: { id, gateway }, decision: { next, changed
  * Finishes the callbacks, and marks the paid sessions whose callbacks name other payments. Each result has
  * the finished callbacks.
  */
-function finishCallbacks(send: Send, settled: readonly Settled[], at: Date): Promise<QueryResult>[] {
+function finishCallbacks(send: Send, settled: readonly WithDecision[], at: Date): Promise<QueryResult>[] {
   const outcomes = settled.flatMap(({ finding, decision }) =>
     finding.callbackIds.map((id) => ({ id, ...decision.outcome })),
   );

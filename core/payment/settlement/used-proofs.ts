@@ -22,8 +22,8 @@ export async function hasPaidAnother(
   return rowCount !== 0;
 }
 
-/** Gives up proofs that this transaction assigned and does not settle by. */
-export function releaseProofs(assigned: readonly AssignedProof[]): QueryConfig {
+/** Deletes proofs that this transaction assigned but did not use. */
+export function deleteUnusedProofs(assigned: readonly AssignedProof[]): QueryConfig {
   return {
     // payment_proof_pkey
     text: `delete from payment_proof

@@ -1,4 +1,4 @@
-// The statements of a settlement: claim the proofs of payment, write the session, the provider calls, the
+// The statements of a settlement: assign the proofs of payment, write the session, the provider calls, the
 // usage log and the fee lines, and finish the callbacks.
 //
 // A proof that has paid one session never pays another, not even after a reversal.
@@ -189,8 +189,9 @@ export function refundEntry(
 export function logUsages(entries: readonly UsageEntry[], at: Date): Write {
   const sessions = entries.map(({ session }) => session);
   return {
-    // usage_log_session_idx, with the predicate `kind <> 'payment'`: a reversal takes back the latest
-    // payment, which is the first one if there is no later one.
+    // `kind <> 'payment'` repeats the predicate of usage_log_session_idx, so that the planner can use this
+    // partial index. A reversal takes back the latest payment: the last `later_payment`, else the first
+    // payment.
     text: `insert into usage_log (id, kind, session_id, slot_id, gateway, gateway_transaction_id,
                                   amount_minor, currency, fee_total_minor, order_reference, received_minor,
                                   received_currency, settled_at, reverses)

@@ -140,7 +140,7 @@ async function gather(
   const rows = callbacksWaited ? await readWaiting(sessionId) : [];
   const kept = rows.slice(0, MAX_WAITING_CALLBACKS);
   const last = rows.length > MAX_WAITING_CALLBACKS ? kept.at(-1) : undefined;
-  if (last !== undefined) await waiting.finishLaterThan(sessionId, last.id);
+  if (last !== undefined) await waiting.ignoreNewerThan(sessionId, last.id);
   const others = kept
     .filter(({ id }) => id !== trigger?.id)
     .map(({ id, gateway, fields, triedSinceMs }) => {

@@ -1,5 +1,5 @@
-// A Connect transport that calls the services in this process, with the interceptors of the wire and no
-// serialization.
+// A Connect transport that calls the services in this process, with the interceptors of the RPC port, and
+// without serialization.
 import {
   create,
   type DescMessage,
@@ -22,7 +22,10 @@ import type { ServiceEntry } from '../../service-implementation.ts';
 
 export type InProcessTransportOptions = {
   readonly services: readonly ServiceEntry[];
-  /** Asked once for each RPC, so that a call passes only the interceptors that its RPC needs. */
+  /**
+   * Called once for each method, at its first call. So a call passes only the interceptors that its method
+   * needs.
+   */
   readonly interceptorsOf: (method: DescMethod) => readonly Interceptor[];
   /** The identity of all calls. Calls within the process have no token. */
   readonly caller: Caller;
@@ -62,7 +65,7 @@ export function createInProcessTransport(options: InProcessTransportOptions): Tr
           caller,
           timeoutMs: timeoutMs ?? defaultTimeoutMs,
         });
-        // Like a client on the wire, it stops waiting. The implementation may still finish.
+        // Like a network client, the caller stops waiting. The implementation may still finish.
         const end = (reason: ConnectError): void => {
           call.abort(reason);
           reject(reason);
@@ -145,13 +148,13 @@ type CallOptions = {
 };
 
 /**
- * What interceptors pass on, and the implementation gets as its context. Few of them read headers or the
+ * The request for the interceptors, and the context for the implementation. Few of them read headers or the
  * signal, so the call creates these on first use: creating them each time cost 6 µs of 78 for a public key.
  */
 class InProcessCall implements Call {
   readonly stream = false;
   readonly requestMethod = 'POST';
-  readonly protocolName = 'direct';
+  readonly protocolName = 'in-process';
   readonly contextValues = createContextValues();
   readonly method: DescMethodUnary;
   readonly message: UnaryRequest['message'];
@@ -181,7 +184,7 @@ class InProcessCall implements Call {
   }
 
   get url(): string {
-    return `direct:///${this.service.typeName}/${this.method.name}`;
+    return `in-process:///${this.service.typeName}/${this.method.name}`;
   }
 
   get header(): Headers {

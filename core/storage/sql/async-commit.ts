@@ -1,7 +1,7 @@
 // Writes that may be lost in a crash of the server, so that the caller does not wait for the disk.
 
 /**
- * SQL to join to the rows that an `update` outside of a transaction changes: it makes that commit
+ * A subquery for the FROM clause of an `update` that is a transaction of its own. It makes the commit
  * asynchronous (`synchronous_commit = off`). Use it only where a lost write costs no more than repeating it.
  * A write is never lost if a durable commit came after it.
  */

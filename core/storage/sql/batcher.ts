@@ -12,21 +12,24 @@ export type BatcherOptions<Q, A> = {
   readonly maxSize?: number;
   /**
    * Batches that run at the same time. Default: 2. While a large batch runs, requests wait until they fill a
-   * batch, or until that batch is late.
+   * batch, until that batch ends, or for `startNextAfterMs` from its start.
    */
   readonly maxInFlight?: number;
   /** Requests that may wait for a batch. Default: 2000. */
   readonly maxWaiting?: number;
   /** Milliseconds a request may wait. Default: 2000. */
   readonly maxWaitMs?: number;
-  /** Milliseconds after which a batch is late and the next one starts, even if not full. Default: 10. */
-  readonly lateAfterMs?: number;
+  /**
+   * Milliseconds after the start of a large batch until the next batch starts, even if it is not full.
+   * Default: 10.
+   */
+  readonly startNextAfterMs?: number;
 };
 
 const MAX_WAITING = 2_000;
 const MAX_WAIT_MS = 2_000;
 /** Most batches take less than this. Two half-full batches cost nearly twice as much as a full one. */
-const LATE_AFTER_MS = 10;
+const START_NEXT_AFTER_MS = 10;
 /**
  * Requests do not wait for a batch of this size or smaller: with two clients, each would always wait for the
  * other.
@@ -53,7 +56,7 @@ type Waiting<Q, A> = {
 type NextBatch =
   /** Not planned: no request waits, or `maxInFlight` batches run. */
   | { readonly state: 'unplanned' }
-  /** Once it is full, or when the timer says that the running batches are late. */
+  /** Once it is full, when a batch ends, or when the timer fires. */
   | { readonly state: 'gathering'; readonly timer: NodeJS.Timeout }
   /** After the events of this tick, which may add to it. */
   | { readonly state: 'due' };
@@ -61,7 +64,7 @@ type NextBatch =
 class BatchQueue<Q, A> {
   readonly #options: Required<BatcherOptions<Q, A>>;
   readonly #waiting: Waiting<Q, A>[] = [];
-  /** For each running batch, the time when it is late; -Infinity if it is small. */
+  /** For each running batch, until when the next one waits to be full; -Infinity if it is small. */
   readonly #running: number[] = [];
   #next: NextBatch = { state: 'unplanned' };
   #overdueTimer: NodeJS.Timeout | undefined;
@@ -74,7 +77,7 @@ class BatchQueue<Q, A> {
       maxInFlight: 2,
       maxWaiting: MAX_WAITING,
       maxWaitMs: MAX_WAIT_MS,
-      lateAfterMs: LATE_AFTER_MS,
+      startNextAfterMs: START_NEXT_AFTER_MS,
       ...options,
     };
   }
@@ -94,9 +97,9 @@ class BatchQueue<Q, A> {
       return;
     }
     if (this.#next.state === 'due' || this.#waiting.length === 0) return;
-    const lateInMs = Math.max(...this.#running) - performance.now(); // -Infinity if none runs
-    if (lateInMs > 0 && this.#waiting.length < maxSize) {
-      this.#gather(lateInMs);
+    const startInMs = Math.max(...this.#running) - performance.now(); // -Infinity if none runs
+    if (startInMs > 0 && this.#waiting.length < maxSize) {
+      this.#gather(startInMs);
       return;
     }
     if (this.#next.state === 'gathering') clearTimeout(this.#next.timer);
@@ -120,8 +123,9 @@ class BatchQueue<Q, A> {
 
   async #run(batch: readonly Waiting<Q, A>[]): Promise<void> {
     if (batch.length === 0) return;
-    const lateAt = batch.length <= SMALL_BATCH ? -Infinity : performance.now() + this.#options.lateAfterMs;
-    this.#running.push(lateAt);
+    const startNextAt =
+      batch.length <= SMALL_BATCH ? -Infinity : performance.now() + this.#options.startNextAfterMs;
+    this.#running.push(startNextAt);
     try {
       const answers = await inBatchSpan(
         batch.map((each) => each.context),
@@ -135,7 +139,7 @@ class BatchQueue<Q, A> {
     } catch (error) {
       for (const { reject } of batch) reject(error);
     } finally {
-      this.#running.splice(this.#running.indexOf(lateAt), 1);
+      this.#running.splice(this.#running.indexOf(startNextAt), 1);
       this.#hasStalled = false;
       this.#plan();
     }

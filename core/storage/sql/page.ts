@@ -1,10 +1,10 @@
 // Paging, newest first. The position in a list is the last item of the page before: its id, and in lists of a
-// span of time its time. Callers never see a position: the RPC port seals it into a page token
+// span of time its time. Callers never see a position: the RPC port encrypts it into a page token
 // (core/rpc/page-tokens.ts).
 //
-// Lists of a span of time are in the order of that time, and of ids where it is the same: so each page is
-// read where the one before ended, however much lies before and after the span. Other lists are in the order
-// of ids.
+// Lists of a span of time are in the order of that time, and of ids where it is the same. Each page is read
+// where the one before ended, so the size of the rest of the table does not matter. Other lists are in the
+// order of ids.
 import type { EntityManager, EntityName, FilterQuery } from '@mikro-orm/postgresql';
 import { HubError } from '../../errors.ts';
 import { formatId, type IdPrefix, parseId, type Uuid } from '../../ids.ts';
@@ -12,9 +12,12 @@ import { formatId, type IdPrefix, parseId, type Uuid } from '../../ids.ts';
 const DEFAULT_PAGE_SIZE = 50;
 
 export type PageRequest = {
-  /** At most so many; 0 means 50. */
+  /** Maximum number of items. 0: 50. */
   readonly pageSize: number;
-  /** The position, opened; empty for the first page. */
+  /**
+   * The position after which the page starts. The RPC port has already decrypted the page token. Empty for
+   * the first page.
+   */
   readonly pageToken: string;
 };
 
@@ -44,27 +47,27 @@ export function readPage<T extends { id: string }>(
   });
 }
 
-/** Rows that a page of a filtered list looks at, if no index finds those that the filter selects. */
-export const MAX_WALK = 5_000;
+/** The maximum number of rows that one page reads if no index fits the filter. */
+export const MAX_SCANNED_ROWS = 5_000;
 
-/** `end`: the id of the last row that was looked at; undefined if there are no more. */
-export type Walked<T> = { readonly found: T[]; readonly end: Uuid | undefined };
+/** `end`: the id of the last row that was read; undefined if there are no more. */
+export type Scanned<T> = { readonly found: T[]; readonly end: Uuid | undefined };
 
 /**
- * The same for a list that looks at no more than `MAX_WALK` rows for a page. A page may have fewer items than
+ * Like `readPage`, but reads at most `MAX_SCANNED_ROWS` rows for a page. A page may have fewer items than
  * requested, or none, although others follow.
  * @throws HubError `page_token_invalid`
  */
-export async function readWalkedPage<T extends { id: string }>(
+export async function readScannedPage<T extends { id: string }>(
   request: PageRequest,
   prefix: IdPrefix,
-  walk: (after: Uuid | undefined, limit: number) => Promise<Walked<T>>,
+  scan: (after: Uuid | undefined, limit: number) => Promise<Scanned<T>>,
 ): Promise<Page<T>> {
   let end: Uuid | undefined;
   const page = await readPage(request, prefix, async (after, limit) => {
-    const walked = await walk(after, limit);
-    ({ end } = walked);
-    return walked.found;
+    const scanned = await scan(after, limit);
+    ({ end } = scanned);
+    return scanned.found;
   });
   if (page.nextPageToken !== '' || end === undefined) return page;
   return { ...page, nextPageToken: formatId(prefix, end) };

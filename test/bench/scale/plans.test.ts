@@ -39,7 +39,7 @@ const NOT_DRIVEN = [
   'expired_licenses', // every 30 seconds; licenses by an index of their expiry
   'expiring_licenses', // the same
   'find_certificate_caller', // a client certificate: one small table
-  'join_callbacks', // more than 256 callbacks of one session wait
+  'ignore_newer_callbacks', // more than 256 callbacks of one session wait
   'leave_refund_callback', // a callback reports a refund; a callback by its id
   'lock_licenses', // another transaction has locked a license; a license by its key
   'mark_refunded_session', // a callback reports a refund; a session by its id

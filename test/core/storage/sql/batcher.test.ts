@@ -14,7 +14,7 @@ function heldBatcher(limits: {
   maxInFlight: number;
   maxWaiting?: number;
   maxWaitMs?: number;
-  lateAfterMs?: number;
+  startNextAfterMs?: number;
 }) {
   const held: Held[] = [];
   const batch = createBatcher<number, number>({
@@ -101,7 +101,7 @@ describe('the batcher', () => {
   });
 
   it('collects requests while a larger batch runs, until they fill one', async () => {
-    const { held, batch, requests } = heldBatcher({ maxSize: 6, maxInFlight: 2, lateAfterMs: 60_000 });
+    const { held, batch, requests } = heldBatcher({ maxSize: 6, maxInFlight: 2, startNextAfterMs: 60_000 });
     const ask = (numbers: readonly number[]) => numbers.forEach((each) => void batch(each));
     ask([1, 2, 3, 4, 5]);
     await settled();
@@ -129,7 +129,7 @@ describe('the batcher', () => {
   });
 
   it('does not delay requests behind a slow batch, up to maxInFlight', async () => {
-    const { held, batch, requests } = heldBatcher({ maxSize: 6, maxInFlight: 3, lateAfterMs: 200 });
+    const { held, batch, requests } = heldBatcher({ maxSize: 6, maxInFlight: 3, startNextAfterMs: 200 });
     const ask = (numbers: readonly number[]) => numbers.forEach((each) => void batch(each));
     const batches = [
       [1, 2, 3, 4, 5],

@@ -1,10 +1,10 @@
-// The statements that replay a delivery and that limit the walk through a list of deliveries.
+// The statements that replay a delivery and that limit the scan of a list of deliveries.
 import type { Pool } from 'pg';
 import type { Actor } from '../../access/caller.ts';
 import { recordChangeNow } from '../../audit/record.ts';
 import type { Clock } from '../../clock.ts';
 import { formatId, type Uuid } from '../../ids.ts';
-import { MAX_WALK } from '../../storage/sql/page.ts';
+import { MAX_SCANNED_ROWS } from '../../storage/sql/page.ts';
 import { inTransaction } from '../../storage/sql/transaction.ts';
 
 export type Replay = {
@@ -41,17 +41,20 @@ export async function replayDelivery(
   });
 }
 
-/** The last of the `MAX_WALK` events after a position that have a delivery; undefined if there are fewer. */
-export async function endOfWalk(
+/**
+ * The last of the `MAX_SCANNED_ROWS` events after a position that have a delivery; undefined if there are
+ * fewer.
+ */
+export async function endOfScan(
   pool: Pool,
   endpointId: string,
   after: Uuid | undefined,
 ): Promise<Uuid | undefined> {
   const { rows } = await pool.query<{ id: Uuid }>({
-    name: 'end_of_delivery_walk',
+    name: 'end_of_delivery_scan',
     // event_delivery_endpoint_idx
     text: `select event_id as id from event_delivery where endpoint_id = $1 and event_id < $2
-           order by event_id desc offset ${MAX_WALK - 1} limit 1`,
+           order by event_id desc offset ${MAX_SCANNED_ROWS - 1} limit 1`,
     values: [endpointId, after ?? 'ffffffff-ffff-ffff-ffff-ffffffffffff'],
   });
   return rows[0]?.id;

@@ -97,7 +97,7 @@ export function createCases(licenses: readonly LicenseData[]): readonly Case[] {
   return [
     {
       name: 'status',
-      title: 'Soft check of a seated machine',
+      title: 'Soft check',
       floor: 'sql',
       target: 3,
       async prepare(database) {
@@ -122,7 +122,7 @@ export function createCases(licenses: readonly LicenseData[]): readonly Case[] {
     },
     {
       name: 'reactivate',
-      title: 'Activation, same seat again',
+      title: 'Activation, same seat',
       floor: 'sql',
       target: 3.5,
       async prepare(database) {
@@ -132,7 +132,7 @@ export function createCases(licenses: readonly LicenseData[]): readonly Case[] {
     },
     {
       name: 'callback',
-      title: 'Callback, journaled',
+      title: 'Journaled callback',
       effects: 'select from callback',
       floor: 'sql',
       target: 2.5,
@@ -141,7 +141,7 @@ export function createCases(licenses: readonly LicenseData[]): readonly Case[] {
     },
     {
       name: 'settle',
-      title: 'Callback, verified and settled',
+      title: 'Settlement',
       effects: "select from charge_session where status = 'success'",
       floor: 'sql',
       target: 2,
@@ -149,7 +149,7 @@ export function createCases(licenses: readonly LicenseData[]): readonly Case[] {
     },
     {
       name: 'settle_order',
-      title: 'Callback, settled with an order',
+      title: 'Settlement with an order',
       effects: "select from sales_order where state = 'fulfilled'",
       floor: 'sql',
       target: 2,

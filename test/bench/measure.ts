@@ -14,7 +14,7 @@ import {
   type Plan,
   RATE_WITH_PAUSES,
 } from './measurement-plan.ts';
-import { median, middle } from './median.ts';
+import { median, medianItem } from './median.ts';
 import { postgresCpuSeconds, resetPeakMemory, usageOf } from './sides/process-cost.ts';
 import type { Server, Side, SideName } from './sides/side.ts';
 import type { TestDatabase } from './test-data.ts';
@@ -51,7 +51,7 @@ export type SideResult = {
    * By number of connections, from the round with the median CPU time. Empty if the system has no such data.
    */
   readonly cost: ByConnections<Cost>;
-  /** CPU seconds of the process and of PostgreSQL for 10 000 requests, of each round. */
+  /** CPU time of the process and of PostgreSQL together in each round, in µs a request. */
   readonly cpuRounds: ByConnections<readonly number[]>;
   /** The load generator's highest busy share, from 0 to 1, under closed-loop and open-loop load. */
   readonly generatorBusy: { readonly closed: number; readonly open: number };
@@ -281,7 +281,7 @@ function resultOf({ rates, warmUp, paced, withoutPauses, costs, busy }: Collecti
             halfPeak: latencyOf(halfPeak),
             withPauses: withPauses.length === 0 ? undefined : latencyOf(withPauses),
           },
-    cost: byConnections(costs, (each) => middle(each, cpuOf)),
+    cost: byConnections(costs, (each) => medianItem(each, cpuOf)),
     cpuRounds: byConnections(costs, (each) => each.map(cpuOf)),
     generatorBusy: {
       closed: Math.max(...busy),

@@ -3,7 +3,7 @@
 
 /**
  * The loads with a fixed number of requests a second, the same for each side. halfPeak: half of the peer's throughput at
- * 32 connections, over as many. withPauses: 50 a second over one connection, as from one caller.
+ * 32 connections, over 32 connections. withPauses: 50 a second over one connection, as from one caller.
  */
 export const PACED_LOADS = ['halfPeak', 'withPauses'] as const;
 export type PacedLoad = (typeof PACED_LOADS)[number];

@@ -8,7 +8,7 @@ export function median(values: readonly number[]): number {
 }
 
 /** For an even number of items: the lower one of the two in the middle. */
-export function middle<T>(items: readonly T[], by: (item: T) => number): T {
+export function medianItem<T>(items: readonly T[], by: (item: T) => number): T {
   const sorted = [...items].sort((one, other) => by(one) - by(other));
   return sorted[Math.floor((sorted.length - 1) / 2)] as T; // the list is never empty
 }

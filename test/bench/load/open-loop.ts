@@ -1,7 +1,7 @@
 // Measures latency at a fixed rate. Requests have scheduled times that do not depend on earlier responses,
-// and the latency of a request that has to wait for a connection counts from its scheduled time. A stalled server
-// therefore pays for every request that it delays (no coordinated omission). If a connection is free, the latency
-// counts from when the request is sent: timers are up to a millisecond late, which is the generator's delay.
+// and the latency of a request that has to wait for a connection counts from its scheduled time. So a stall increases
+// the latency of every request that it delays (no coordinated omission). If a connection is free, the latency counts
+// from when the request is sent: timers are up to a millisecond late, which is the generator's delay.
 import type { Load } from './closed-loop.ts';
 import { type Connection, openConnections } from './connection.ts';
 import { countedLatencies } from './latency.ts';
@@ -9,7 +9,7 @@ import { countedLatencies } from './latency.ts';
 export type Paced = {
   /** Scheduled requests per second. */
   readonly rate: number;
-  /** Milliseconds of each request, in ascending order. */
+  /** Milliseconds of each request after the excluded ones, in ascending order. */
   readonly latencies: Float64Array;
   /** The generator's busy share of the time. Near 1 the latencies include the generator's own delay. */
   readonly generatorBusy: number;

@@ -5,19 +5,19 @@ export const PARTS = [
   'write to clients',
   'write to PostgreSQL',
   'Node: HTTP',
-  'Node: rest',
+  'Node: other',
   'pg',
   'framework',
   'log',
   'Redis',
   'own code',
-  'garbage',
-  'rest',
+  'garbage collection',
+  'other',
 ] as const;
 
 export type Part = (typeof PARTS)[number];
 
-/** The part of each package. Other packages count as `rest`. */
+/** The part of each package. Other packages count as `other`. */
 const PACKAGES: readonly (readonly [RegExp, Part])[] = [
   [/^(pg|pg-.*|postgres-.*)$/, 'pg'],
   [
@@ -64,11 +64,11 @@ export function createStackOf({ nodes }: CpuProfile): (id: number) => readonly P
 export function partOf(stack: readonly ProfileNode[]): Part | undefined {
   const name = stack[0]?.callFrame.functionName ?? '';
   if (name === '(idle)') return undefined;
-  if (name === '(garbage collector)') return 'garbage';
+  if (name === '(garbage collector)') return 'garbage collection';
   // Native code belongs to its caller.
   const urls = stack.map(({ callFrame }) => callFrame.url);
   const parts = urls.map(partOfUrl);
-  if (!WRITES.test(name)) return parts.find((part) => part !== undefined) ?? 'rest';
+  if (!WRITES.test(name)) return parts.find((part) => part !== undefined) ?? 'other';
   if (parts.includes('pg') || urls.some((url) => HUB_STORAGE.test(url))) return 'write to PostgreSQL';
   return parts.find((part) => part === 'Redis' || part === 'log') ?? 'write to clients';
 }
@@ -79,8 +79,8 @@ const HUB_STORAGE = /\/core\/storage\/sql\//;
 function partOfUrl(url: string): Part | undefined {
   if (url === '') return undefined;
   if (url.startsWith('node:'))
-    return /^node:(_http|internal\/http|http)/.test(url) ? 'Node: HTTP' : 'Node: rest';
+    return /^node:(_http|internal\/http|http)/.test(url) ? 'Node: HTTP' : 'Node: other';
   const name = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1];
   if (name === undefined) return 'own code';
-  return PACKAGES.find(([pattern]) => pattern.test(name))?.[1] ?? 'rest';
+  return PACKAGES.find(([pattern]) => pattern.test(name))?.[1] ?? 'other';
 }

@@ -41,13 +41,13 @@ export function resultsPage(results: Results): string {
   return `${conditions(results)}.
 ${warning === undefined ? '' : `\n${warning}\n`}
 ${table(
-  ['hub over peer', ...COMPARED.map((what) => comparedAs(what, connections))],
+  ['ratio of hub to peer', ...COMPARED.map((what) => comparedAs(what, connections))],
   cases.map((each) => targetCells(each, connections)),
 )}
 
 ${table(
   [
-    'requests, hub over',
+    'requests: ratio of hub to',
     'the peer at 256',
     `the bare peer at ${connections}, at 1`,
     `the floor at ${connections}, at 1`,
@@ -57,13 +57,13 @@ ${table(
 
 ${table(
   [
-    'a second',
+    'requests a second',
     '1 conn.',
     String(connections),
     '256',
     `CPU at ${connections} conn.: server, PostgreSQL, µs a request`,
     'the same at 1 conn.',
-    'MiB',
+    `peak memory at ${connections}, MiB`,
     'generator busy',
   ],
   cases.flatMap((each) => figureRows(each, connections)),
@@ -73,12 +73,12 @@ ${table(
   [
     'p50, p99, p99.9 in ms',
     'one connection',
-    'of requests',
+    'requests measured',
     `${RATE_WITH_PAUSES} a second`,
-    'of requests',
+    'requests measured',
     "half of the peer's peak, a second",
     'p50, p99, p99.9 at this rate',
-    'of requests',
+    'requests measured',
   ],
   cases.flatMap(latencyRows),
 )}

@@ -103,10 +103,10 @@ function judge(
   rounds: readonly number[],
   target: Comparison['target'],
 ): Comparison {
-  const isBeyond = (value: number): boolean =>
+  const isMet = (value: number): boolean =>
     'least' in target ? value >= target.least : value <= target.most;
   const ratio = ratioOf(rounds);
-  const found = isBeyond(ratio.median) ? 'MET' : 'MISSED';
+  const found = isMet(ratio.median) ? 'MET' : 'MISSED';
   return { what, ratio, target, verdict: rounds.length < FEWEST_ROUNDS ? 'UNDECIDED' : found };
 }
 

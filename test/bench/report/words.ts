@@ -35,7 +35,7 @@ export function comparedAs(what: Comparison['what'], connections: number): strin
     case 'throughput':
       return `requests at ${connections} connections`;
     case 'cpu':
-      return `CPU at ${connections}, peer over hub`;
+      return `CPU at ${connections}: ratio of peer to hub`;
     case 'p50 of withoutPauses':
       return 'p50 at one connection';
     case 'p99 of withoutPauses':

@@ -1,4 +1,4 @@
-// Starts the floor: the minimal programs that show the limits of this machine.
+// Starts the floor: minimal programs without the work of a server. A server that batches can exceed them.
 import type { Throughput } from '../load/closed-loop.ts';
 import { startProgram } from './child.ts';
 import { createPeerDatabase } from './peer.ts';

@@ -24,25 +24,26 @@ import {
 export function resultsTable(results: Results): string {
   const { cases, connections, machine } = results;
   const head = [conditions(results), busyWarning(machine)].filter((line) => line !== undefined).join('\n');
-  return [head, ...cases.map((each) => caseTable(each, connections))].join('\n\n').concat('\n');
+  const tables = cases.map((each) => caseTable(each, connections));
+  return [head, ...tables, 'The columns are explained in test/bench/README.md.'].join('\n\n').concat('\n');
 }
 
 function caseTable(measured: MeasuredCase, connections: number): string {
   const { title, sides } = measured;
   const counts = Object.keys(sides.hub?.perSecond ?? {}).map(Number);
   const columns = [
-    'spread',
-    'half of peak: p50',
+    'range',
+    'half of the peak of the peer: p50',
     'p99',
-    'at',
-    `at ${RATE_WITH_PAUSES}: p50`,
+    'rate',
+    `${RATE_WITH_PAUSES} a second: p50`,
     'p99',
     'one conn.: p50',
     'p99',
-    'CPU µs, PG',
-    'at 1 conn.',
-    'MiB',
-    'generator',
+    `CPU µs at ${connections}: server, PostgreSQL`,
+    'at 1',
+    'peak MiB',
+    'generator busy: full rate, half',
   ];
   const rows = [['', ...counts.map((count) => `${count} conn.`), ...columns]];
   for (const name of SIDES) {
@@ -73,7 +74,7 @@ function sideCells(side: SideResult, counts: readonly number[], connections: num
   const ms = (value: number | undefined): string => (value === undefined ? '–' : `${value.toFixed(2)} ms`);
   return [
     ...counts.map((count) => (rates[count] === undefined ? '–' : perSecond(rates[count]))),
-    spread(rounds[connections] ?? []),
+    rangeOf(rounds[connections] ?? []),
     ms(latency?.halfPeak.p50),
     ms(latency?.halfPeak.p99),
     latency === undefined ? '–' : perSecond(latency.halfPeak.rate),
@@ -91,10 +92,10 @@ function sideCells(side: SideResult, counts: readonly number[], connections: num
 }
 
 /**
- * The difference between the fastest and slowest round, relative to the fastest. A large spread makes a rate
+ * The difference between the fastest and slowest round, relative to the fastest. A large one makes a rate
  * unreliable.
  */
-function spread(rates: readonly number[]): string {
+function rangeOf(rates: readonly number[]): string {
   const most = Math.max(...rates);
   return rates.length < 2 ? '–' : percent((most - Math.min(...rates)) / most);
 }

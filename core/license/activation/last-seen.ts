@@ -13,9 +13,13 @@ const REFRESH_AFTER_MS = 5 * 60 * 1000;
 /** A delay, so that the hub sends the response first. */
 const WRITE_AFTER_MS = 20;
 const MIN_INTERVAL_MS = 1_000;
+/** Seats in one statement: requests run between two statements, and wait for locked seats of one at most. */
+const SEATS_AT_A_TIME = 250;
+
+type Use = { readonly seatId: string; readonly at: Date; readonly isNew: boolean };
 
 export function createLastSeen({ pool, onError }: LastSeenOptions) {
-  let queued = new Map<string, Date>();
+  let queued = new Map<string, Use>();
   let timer: NodeJS.Timeout | undefined;
   let writtenAtMs = -Infinity;
 
@@ -23,12 +27,12 @@ export function createLastSeen({ pool, onError }: LastSeenOptions) {
   const write = shareNextRun<void>(async () => {
     if (queued.size === 0) return;
     writtenAtMs = performance.now();
-    const batch = queued;
+    const uses = [...queued.values()];
     queued = new Map();
-    const values = [[...batch.keys()], [...batch.values()]];
     try {
-      await pool.query({ ...WRITE_LAST_SEEN, values });
-      await pool.query({ ...WRITE_LAST_ACTIVE, values });
+      for (let first = 0; first < uses.length; first += SEATS_AT_A_TIME) {
+        await writeUses(pool, uses.slice(first, first + SEATS_AT_A_TIME));
+      }
     } catch (error) {
       onError(error); // the next check of the machine queues it again
     }
@@ -47,7 +51,8 @@ export function createLastSeen({ pool, onError }: LastSeenOptions) {
      */
     touch(seatId: string, recordedAtMs: number | null, now: Date): void {
       if (recordedAtMs !== null && isCurrent(recordedAtMs, now.getTime())) return;
-      queued.set(seatId, now);
+      const isNew = recordedAtMs === null && (queued.get(seatId)?.isNew ?? true);
+      queued.set(seatId, { seatId, at: now, isNew });
       const waitMs = writtenAtMs + MIN_INTERVAL_MS - performance.now();
       timer ??= setTimeout(writeSoon, Math.max(WRITE_AFTER_MS, waitMs)).unref();
     },
@@ -57,6 +62,16 @@ export function createLastSeen({ pool, onError }: LastSeenOptions) {
       return write();
     },
   };
+}
+
+async function writeUses(pool: Pool, uses: readonly Use[]): Promise<void> {
+  const known = uses.filter(({ isNew }) => !isNew);
+  if (known.length > 0) await pool.query({ ...WRITE_LAST_SEEN, values: columnsOf(known) });
+  await pool.query({ ...WRITE_LAST_ACTIVE, values: columnsOf(uses) });
+}
+
+function columnsOf(uses: readonly Use[]): [ids: string[], times: Date[]] {
+  return [uses.map(({ seatId }) => seatId), uses.map(({ at }) => at)];
 }
 
 /** A time from a clock that was ahead is not current. */

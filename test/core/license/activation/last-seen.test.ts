@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
 import pg from 'pg';
-import { parseId } from '../../../../core/ids.ts';
+import { newUuid, parseId } from '../../../../core/ids.ts';
 import { createLastSeen } from '../../../../core/license/activation/last-seen.ts';
 import { startHub, type TestHub } from '../../../support/hub/hub.ts';
 import { issueLicense } from '../../../support/hub/license.ts';
@@ -12,6 +12,11 @@ import { until } from '../../../support/until.ts';
 
 const YESTERDAY = new Date('2026-05-01T12:00:00.000Z');
 const TODAY = new Date('2026-05-02T12:00:00.000Z');
+
+/** Fails the test: the write that reports the error rejects. */
+function failed(error: unknown): never {
+  throw error;
+}
 
 describe('the times at which machines were last seen', () => {
   let hub: TestHub;
@@ -82,5 +87,44 @@ describe('the times at which machines were last seen', () => {
       '2026-05-02',
       '2026-05-02',
     ]);
+  });
+
+  it('are written in parts, so that other clients use the seats of finished parts', async () => {
+    const { seat, license } = await seatOfNewLicense();
+    const last = await seatOfNewLicense();
+    const lastSeen = createLastSeen({ pool, onError: failed });
+    const locker = new pg.Client({ connectionString: hub.databaseUrl });
+    await locker.connect();
+    try {
+      await locker.query('begin');
+      await locker.query('select from seat where id = $1 for update', [last.seat]);
+      lastSeen.touch(seat, YESTERDAY.getTime(), TODAY);
+      for (let filler = 0; filler < 1_000; filler++) lastSeen.touch(newUuid(), YESTERDAY.getTime(), TODAY);
+      lastSeen.touch(last.seat, YESTERDAY.getTime(), TODAY);
+      await until(async () => (await waitingWrites()) === 1, 'the last part waits for the lock');
+      expect(await lastUseOf(license)).to.equal('2026-05-02');
+      expect(await lastUseOf(last.license)).to.equal('2026-05-01');
+      await locker.query('rollback');
+      await lastSeen.close();
+    } finally {
+      await locker.end();
+    }
+    expect(await lastUseOf(last.license)).to.equal('2026-05-02');
+  });
+
+  it('of new seats are those of the insert, so only the day is written', async () => {
+    const { seat, license } = await seatOfNewLicense();
+    const sent: string[] = [];
+    const recorded = {
+      query: (statement: pg.QueryConfig) => {
+        sent.push(statement.name ?? '');
+        return pool.query(statement);
+      },
+    };
+    const lastSeen = createLastSeen({ pool: recorded as pg.Pool, onError: failed });
+    lastSeen.touch(seat, null, TODAY);
+    await lastSeen.close();
+    expect(sent).to.deep.equal(['write_last_active']);
+    expect(await lastUseOf(license)).to.equal('2026-05-02');
   });
 });

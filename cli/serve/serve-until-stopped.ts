@@ -86,7 +86,10 @@ export async function serveUntilStopped(
   const crashed = (error: unknown): void => logger.fatal({ err: error }, `${what} has crashed`);
   process.on('uncaughtExceptionMonitor', crashed);
   try {
-    logger.info({ ...(worker ? { pid: process.pid } : { workers: 1 }), ...addressesOf(hub) }, `${what} is ready`);
+    logger.info(
+      { ...(worker ? { pid: process.pid } : { workers: 1 }), ...addressesOf(hub) },
+      `${what} is ready`,
+    );
     if (worker === undefined) await warnOfPoolSize(settings, hub.core?.databaseUrl, logger);
     worker?.onReadiness((change) => {
       if (change === 'announced') hub.readiness.serve();

@@ -56,7 +56,9 @@ function figuresOf({ at, machine, settings, prewarmed, databases }: ScaleResults
     row('pruning the oldest month, ms', ({ prune }) => prune.ms.toFixed(0)),
     row('…of that, tables locked for others, ms', ({ prune }) => prune.lockedMs.toFixed(0)),
     row('…partitions dropped, and their MB', ({ prune }) => `${prune.partitions}, ${megabytes(prune.bytes)}`),
-    row('new column in every license, s', ({ backfill }) => (backfill.ms / 1000).toFixed(backfill.ms < 10_000 ? 1 : 0)),
+    row('new column in every license, s', ({ backfill }) =>
+      (backfill.ms / 1000).toFixed(backfill.ms < 10_000 ? 1 : 0),
+    ),
     row('…longest batch, ms', ({ backfill }) => backfill.longestBatchMs.toFixed(0)),
     row('…longest update of a license by others, ms', ({ backfill }) => backfill.longestUpdateMs.toFixed(0)),
   ]);

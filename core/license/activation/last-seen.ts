@@ -4,6 +4,7 @@
 import type { Pool } from 'pg';
 import { DAY_MS } from '../../clock.ts';
 import { shareNextRun } from '../../share-next-run.ts';
+import { columns } from '../../storage/sql/transaction.ts';
 
 export type LastSeen = ReturnType<typeof createLastSeen>;
 
@@ -13,7 +14,7 @@ const REFRESH_AFTER_MS = 5 * 60 * 1000;
 /** A delay, so that the hub sends the response first. */
 const WRITE_AFTER_MS = 20;
 const MIN_INTERVAL_MS = 1_000;
-/** Seats in one statement: requests run between two statements, and wait for locked seats of one at most. */
+/** Seats in one statement. Requests run between two of them, and no seat stays locked for more than one. */
 const SEATS_AT_A_TIME = 250;
 
 type Use = { readonly seatId: string; readonly at: Date; readonly isNew: boolean };
@@ -51,8 +52,7 @@ export function createLastSeen({ pool, onError }: LastSeenOptions) {
      */
     touch(seatId: string, recordedAtMs: number | null, now: Date): void {
       if (recordedAtMs !== null && isCurrent(recordedAtMs, now.getTime())) return;
-      const isNew = recordedAtMs === null && (queued.get(seatId)?.isNew ?? true);
-      queued.set(seatId, { seatId, at: now, isNew });
+      queued.set(seatId, { seatId, at: now, isNew: recordedAtMs === null });
       const waitMs = writtenAtMs + MIN_INTERVAL_MS - performance.now();
       timer ??= setTimeout(writeSoon, Math.max(WRITE_AFTER_MS, waitMs)).unref();
     },
@@ -66,12 +66,8 @@ export function createLastSeen({ pool, onError }: LastSeenOptions) {
 
 async function writeUses(pool: Pool, uses: readonly Use[]): Promise<void> {
   const known = uses.filter(({ isNew }) => !isNew);
-  if (known.length > 0) await pool.query({ ...WRITE_LAST_SEEN, values: columnsOf(known) });
-  await pool.query({ ...WRITE_LAST_ACTIVE, values: columnsOf(uses) });
-}
-
-function columnsOf(uses: readonly Use[]): [ids: string[], times: Date[]] {
-  return [uses.map(({ seatId }) => seatId), uses.map(({ at }) => at)];
+  if (known.length > 0) await pool.query({ ...WRITE_LAST_SEEN, values: columns(known, 'seatId', 'at') });
+  await pool.query({ ...WRITE_LAST_ACTIVE, values: columns(uses, 'seatId', 'at') });
 }
 
 /** A time from a clock that was ahead is not current. */

@@ -25,14 +25,14 @@ export function resultsTable(results: Results): string {
   const { cases, connections, machine } = results;
   const head = [conditions(results), busyWarning(machine)].filter((line) => line !== undefined).join('\n');
   const tables = cases.map((each) => caseTable(each, connections));
-  return [head, ...tables, 'The columns are explained in test/bench/README.md.'].join('\n\n').concat('\n');
+  return [head, ...tables, 'How this is measured: test/bench/README.md.'].join('\n\n').concat('\n');
 }
 
 function caseTable(measured: MeasuredCase, connections: number): string {
   const { title, sides } = measured;
   const counts = Object.keys(sides.hub?.perSecond ?? {}).map(Number);
   const columns = [
-    'range',
+    'rounds differ by',
     'half of the peak of the peer: p50',
     'p99',
     'rate',
@@ -74,7 +74,7 @@ function sideCells(side: SideResult, counts: readonly number[], connections: num
   const ms = (value: number | undefined): string => (value === undefined ? '–' : `${value.toFixed(2)} ms`);
   return [
     ...counts.map((count) => (rates[count] === undefined ? '–' : perSecond(rates[count]))),
-    rangeOf(rounds[connections] ?? []),
+    difference(rounds[connections] ?? []),
     ms(latency?.halfPeak.p50),
     ms(latency?.halfPeak.p99),
     latency === undefined ? '–' : perSecond(latency.halfPeak.rate),
@@ -95,7 +95,7 @@ function sideCells(side: SideResult, counts: readonly number[], connections: num
  * The difference between the fastest and slowest round, relative to the fastest. A large one makes a rate
  * unreliable.
  */
-function rangeOf(rates: readonly number[]): string {
+function difference(rates: readonly number[]): string {
   const most = Math.max(...rates);
   return rates.length < 2 ? '–' : percent((most - Math.min(...rates)) / most);
 }

@@ -76,6 +76,19 @@ describe('the benchmark', () => {
       expect(row).to.match(/^\| .+ \| 1( \| \d+){3}( \| [\d.]+ \([\d.]+–[\d.]+\)){2}( \| \d+, \d+){3} \|$/);
   });
 
+  it('measures the parts of the statement of a new seat', async function () {
+    if (!IS_LONG) return this.skip(); // it starts a hub and PostgreSQL again
+    const program = new URL('test/bench/seats/bench-seats.ts', ROOT).pathname;
+    const { stdout } = await promisify(execFile)(process.execPath, [program, '--rounds', '1']);
+    const rows = stdout.trim().split('\n').slice(2);
+    expect(rows).to.have.length(11);
+    for (const row of rows) expect(row).to.match(/^\| .+ \| -?\d+ \| -?\d+ \|$/);
+    for (const part of ['lock', 'find', 'insert', 'record'])
+      expect(rows.find((row) => row.includes(`\`allocate_seats\`: ${part}`))).to.match(
+        / \| [1-9]\d* \| [1-9]\d* \|$/,
+      );
+  });
+
   it('leaves no process and no file behind after Ctrl-C', async function () {
     if (!IS_LONG) return this.skip(); // it starts all sides again
     const temporary = await mkdtemp(join(tmpdir(), 'bench-interrupted-'));

@@ -1,5 +1,5 @@
 // Judges a plan by its execution: a statement must read only relevant rows, however large the tables are.
-import type { PlanNode } from './explain-log.ts';
+import type { PlanNode } from '../explain-log.ts';
 
 /** Tables that grow without limit, and their partitions. */
 const GROWING =

@@ -1,18 +1,18 @@
 // Observes all statements of a working hub on a populated database, with the plans that PostgreSQL ran for
 // each.
-import { stat } from 'node:fs/promises';
 import { startPayments } from '../../support/hub/payment.ts';
 import { startMailServer } from '../../support/network/mail-server.ts';
-import { query, serverLog } from '../../support/postgres/databases.ts';
-import { drive, SESSION_CALLBACKS } from './drive.ts';
+import { query } from '../../support/postgres/databases.ts';
 import {
   type ExecutedPlan,
   forceGenericPlans,
+  logBytes,
   logPlans,
   type PlanNode,
   plansSince,
   resetPlanSettings,
-} from './explain-log.ts';
+} from '../explain-log.ts';
+import { drive, SESSION_CALLBACKS } from './drive.ts';
 import { blocksOf } from './judge-plan.ts';
 import type { Population } from './population.ts';
 import { noteStatementNames } from './statement-names.ts';
@@ -89,10 +89,6 @@ export async function observe({ databaseUrl, dataDir, population }: ObserveOptio
     await mailServer.close();
     await resetPlanSettings(databaseUrl);
   }
-}
-
-async function logBytes(): Promise<number> {
-  return (await stat(serverLog())).size;
 }
 
 /** Settings of a database apply only to new connections. */

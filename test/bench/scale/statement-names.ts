@@ -1,6 +1,6 @@
 // Records the names of the prepared statements that the hub sends to PostgreSQL.
 import pg from 'pg';
-import { oneLine } from './explain-log.ts';
+import { oneLine } from '../explain-log.ts';
 
 export type StatementNames = {
   /** The name of each prepared statement by its text, with single spaces. */

@@ -1,8 +1,9 @@
 // Reads the plans that PostgreSQL ran, with their block counts, from its log. The auto_explain module writes
 // them there, so no statement has to run twice: https://www.postgresql.org/docs/current/auto-explain.html
 import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
-import { query, serverLog } from '../../support/postgres/databases.ts';
+import { query, serverLog } from '../support/postgres/databases.ts';
 
 /** A node of `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)`, with the members that the tests read. */
 export type PlanNode = {
@@ -13,6 +14,8 @@ export type PlanNode = {
   /** The average over the loops. */
   readonly 'Actual Rows': number;
   readonly 'Actual Loops': number;
+  /** Milliseconds, with the inputs of the node: the average over the loops. Only with timing. */
+  readonly 'Actual Total Time'?: number;
   readonly 'Rows Removed by Filter'?: number;
   readonly 'Shared Hit Blocks'?: number;
   readonly 'Shared Read Blocks'?: number;
@@ -27,9 +30,13 @@ export type ExecutedPlan = {
   readonly plan: PlanNode;
 };
 
-/** Takes effect for new connections to this database. The user must be a superuser. */
-export async function logPlans(databaseUrl: string): Promise<void> {
-  for (const [setting, value] of Object.entries(SETTINGS)) {
+/**
+ * Takes effect for new connections to this database. The user must be a superuser. `timing`: also log the time of
+ * each node, which slows the statement.
+ */
+export async function logPlans(databaseUrl: string, { timing = false } = {}): Promise<void> {
+  const settings = { ...SETTINGS, 'auto_explain.log_timing': timing };
+  for (const [setting, value] of Object.entries(settings)) {
     await query(databaseUrl, `alter database ${nameOf(databaseUrl)} set ${setting} = '${value}'`);
   }
 }
@@ -56,7 +63,6 @@ const SETTINGS = {
   'auto_explain.log_min_duration': '0',
   'auto_explain.log_analyze': 'on',
   'auto_explain.log_buffers': 'on',
-  'auto_explain.log_timing': 'off',
   'auto_explain.log_nested_statements': 'on',
   'auto_explain.log_format': 'json',
 };
@@ -66,6 +72,11 @@ type Logged = {
   readonly 'Query Parameters'?: string;
   readonly Plan: PlanNode;
 };
+
+/** The length of the server's log. */
+export async function logBytes(): Promise<number> {
+  return (await stat(serverLog())).size;
+}
 
 /** Parses the plans in the server's log from this byte on. The last entry may be incomplete, and is left out. */
 export async function plansSince(start: number): Promise<ExecutedPlan[]> {

@@ -1,0 +1,143 @@
+// `npm run bench -- seats`: measures the statement that finds or allocates seats, and its parts, without a hub.
+import { parseCount } from '../../../cli/parse/parse-number.ts';
+import { createProgram } from '../../support/parse-options.ts';
+import { asSuperuser, query } from '../../support/postgres/databases.ts';
+import { logBytes, logPlans, plansSince } from '../explain-log.ts';
+import { interruptible, type Start } from '../interruptible.ts';
+import { median } from '../median.ts';
+import { startEnvironment } from '../sides/environment.ts';
+import { startHub } from '../sides/hub.ts';
+import { makeLicenses } from '../test-data.ts';
+import { Activations } from './activations.ts';
+import { type Parts, partsOf } from './parts.ts';
+
+const { rounds } = createProgram('npm run bench -- seats')
+  .description('Measures the statement that finds or allocates seats, and its parts, without a hub.')
+  .option('--rounds <number>', 'rounds of 10 batches of each kind and size', parseCount, 80)
+  .parse()
+  .opts<{ readonly rounds: number }>();
+
+const LICENSES = 20_000;
+/** Machines in a batch. */
+const SIZES = [1, 16];
+const BATCHES = 10;
+/** Rounds that are not counted: connections fill their caches, and PostgreSQL prepares the statement. */
+const WARM_UP = 3;
+const NO_PROVIDER = 'http://127.0.0.1:9';
+
+/**
+ * `uncounted`: without the trigger that counts seats. `unchecked`: without the foreign key to the license. Only
+ * `flushed` waits for the disk.
+ */
+const NAMES = ['seated', 'added', 'flushed', 'uncounted', 'unchecked'] as const;
+type Name = (typeof NAMES)[number];
+/** A name, and microseconds. */
+type Row = readonly [string, number];
+/** Median microseconds. */
+type Times = Readonly<Record<Name, number>>;
+type Kinds = Readonly<
+  Record<Name, { readonly activations: Activations; readonly areNew: boolean; readonly waits?: boolean }>
+>;
+
+process.stdout.write(await interruptible(measure));
+
+async function measure(start: Start): Promise<string> {
+  const { directory, redisUrl, begin } = await startEnvironment(start);
+  // The hub creates the schema and the app. It stops before the measurement.
+  const hub = await begin(() => startHub({ directory, redisUrl, providerUrl: NO_PROVIDER }));
+  const licenses = makeLicenses(LICENSES);
+  await hub.database.addLicenses(licenses);
+  await hub.database.resetSeats(licenses);
+  await hub.stop();
+  const connect = (url: string): Promise<Activations> => begin(async () => new Activations(url, licenses));
+
+  const activations = await connect(hub.databaseUrl);
+  const kinds: Kinds = {
+    seated: { activations, areNew: false },
+    added: { activations, areNew: true },
+    flushed: { activations, areNew: true, waits: true },
+    uncounted: {
+      activations: await connect(await copyOf(hub.databaseUrl, 'disable trigger seat_counted_added')),
+      areNew: true,
+    },
+    unchecked: {
+      activations: await connect(await copyOf(hub.databaseUrl, 'drop constraint seat_license_id_foreign')),
+      areNew: true,
+    },
+  };
+  const times = [];
+  for (const size of SIZES) times.push(await timesOf(kinds, size));
+  await logPlans(asSuperuser(hub.databaseUrl), { timing: true });
+  await activations.reconnect();
+  const columns: Row[][] = [];
+  for (const [index, size] of SIZES.entries())
+    columns.push(rowsOf(times[index] as Times, await explain(activations, size)));
+  const rows = (columns[0] ?? []).map(([name], row) => [
+    name,
+    ...columns.map((column) => column[row]?.[1].toFixed(0)),
+  ]);
+  return `| microseconds, for this number of machines in a batch | ${SIZES.join(' | ')} |
+|---|${'---:|'.repeat(SIZES.length)}
+${rows.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}
+`;
+}
+
+/** The URL of a copy of the database with a changed table of seats. The database must have no connections. */
+async function copyOf(databaseUrl: string, change: string): Promise<string> {
+  const original = new URL(databaseUrl).pathname.slice(1);
+  const copy = new URL(databaseUrl);
+  copy.pathname = `${original}_${change.split(' ').at(-1)}`;
+  await query(
+    asSuperuser(databaseUrl).replace(`/${original}`, '/postgres'),
+    `create database ${copy.pathname.slice(1)} template ${original} owner ${copy.username}`,
+  );
+  await query(copy.href, `alter table seat ${change}`);
+  return copy.href;
+}
+
+/** The median microseconds of each kind. The kinds take turns. */
+async function timesOf(kinds: Kinds, size: number): Promise<Times> {
+  const taken: Record<Name, number[]> = { seated: [], added: [], flushed: [], uncounted: [], unchecked: [] };
+  for (let round = -WARM_UP; round < rounds; round++) {
+    for (const name of NAMES) {
+      const { activations, ...batches } = kinds[name];
+      const micros = await activations.activate({ ...batches, count: BATCHES, size });
+      if (round >= 0) taken[name].push(...micros);
+    }
+  }
+  const { seated, added, flushed, uncounted, unchecked } = taken;
+  return {
+    seated: median(seated),
+    added: median(added),
+    flushed: median(flushed),
+    uncounted: median(uncounted),
+    unchecked: median(unchecked),
+  };
+}
+
+/** The parts of the statement of `allocate_seats`. */
+async function explain(activations: Activations, size: number): Promise<Parts> {
+  await activations.activate({ areNew: true, count: BATCHES * WARM_UP, size });
+  const from = await logBytes();
+  await activations.activate({ areNew: true, count: BATCHES * rounds, size });
+  return partsOf(await plansSince(from));
+}
+
+function rowsOf({ seated, added, flushed, uncounted, unchecked }: Times, parts: Parts): Row[] {
+  const named: Row[] = [
+    ['– what the same machines take if they have a seat', seated],
+    ...[...parts].map(([name, micros]): Row => [`– \`allocate_seats\`: ${name}`, micros]),
+    ['– the trigger `seat_counted_added`', added - uncounted],
+    ['– the foreign key to the license', added - unchecked],
+  ];
+  return [
+    ['all machines have a seat', seated],
+    ['all machines are new', added],
+    ...named,
+    [
+      '– the rest: PL/pgSQL, and the start and end of its statement',
+      named.reduce((rest, [, part]) => rest - part, added),
+    ],
+    ['all machines are new, and the commit waits for the disk', flushed],
+  ];
+}

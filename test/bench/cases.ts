@@ -51,14 +51,6 @@ export type Case = {
 
 export function createCases(licenses: readonly LicenseData[]): readonly Case[] {
   let sessionBatch = 0;
-  /** The case that the seats of each database were last prepared for. */
-  const seatsFor = new Map<TestDatabase, CaseName>();
-  const resetSeats = async (database: TestDatabase | undefined, name: CaseName): Promise<void> => {
-    if (database === undefined) return;
-    // A soft check does not change the seats.
-    if (name !== 'status' || seatsFor.get(database) !== name) await database.resetSeats(licenses);
-    seatsFor.set(database, name);
-  };
   // The list is never empty.
   const licenseAt = (index: number): LicenseData => licenses[index % licenses.length] as LicenseData;
   const activations = (seatOf: (index: number) => number | undefined) => {
@@ -101,7 +93,7 @@ export function createCases(licenses: readonly LicenseData[]): readonly Case[] {
       floor: 'sql',
       target: 3,
       async prepare(database) {
-        await resetSeats(database, 'status');
+        await database?.resetSeats(licenses);
         let sent = 0;
         return () => get(`/v1/status/${licenseAt(sent++).licenseId}?fp=${machineOf(0)}`);
       },
@@ -113,7 +105,7 @@ export function createCases(licenses: readonly LicenseData[]): readonly Case[] {
       floor: 'sql',
       target: 2.5,
       async prepare(database) {
-        await resetSeats(database, 'activate');
+        await database?.resetSeats(licenses);
         return activations((index) => {
           const seat = 1 + Math.floor(index / licenses.length);
           return seat < SEATS ? seat : undefined;
@@ -126,7 +118,7 @@ export function createCases(licenses: readonly LicenseData[]): readonly Case[] {
       floor: 'sql',
       target: 3.5,
       async prepare(database) {
-        await resetSeats(database, 'reactivate');
+        await database?.resetSeats(licenses);
         return activations(() => 0);
       },
     },

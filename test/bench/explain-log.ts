@@ -35,30 +35,30 @@ export type ExecutedPlan = {
  * each node, which slows the statement.
  */
 export async function logPlans(databaseUrl: string, { timing = false } = {}): Promise<void> {
-  const settings = { ...SETTINGS, 'auto_explain.log_timing': timing };
+  const settings = { ...AUTO_EXPLAIN_SETTINGS, 'auto_explain.log_timing': timing };
   for (const [setting, value] of Object.entries(settings)) {
-    await query(databaseUrl, `alter database ${nameOf(databaseUrl)} set ${setting} = '${value}'`);
+    await query(databaseUrl, `alter database ${databaseName(databaseUrl)} set ${setting} = '${value}'`);
   }
 }
 
-/** New connections use generic plans only. Without this, the server chooses, as in production. */
+/** New connections use generic plans only. Without this, PostgreSQL chooses, as in production. */
 export async function forceGenericPlans(databaseUrl: string): Promise<void> {
   await query(
     databaseUrl,
-    `alter database ${nameOf(databaseUrl)} set plan_cache_mode = 'force_generic_plan'`,
+    `alter database ${databaseName(databaseUrl)} set plan_cache_mode = 'force_generic_plan'`,
   );
 }
 
 /** Resets the settings of `logPlans` and `forceGenericPlans` for new connections. Logging slows each statement. */
 export async function resetPlanSettings(databaseUrl: string): Promise<void> {
-  await query(databaseUrl, `alter database ${nameOf(databaseUrl)} reset all`);
+  await query(databaseUrl, `alter database ${databaseName(databaseUrl)} reset all`);
 }
 
-function nameOf(databaseUrl: string): string {
+function databaseName(databaseUrl: string): string {
   return new URL(databaseUrl).pathname.slice(1);
 }
 
-const SETTINGS = {
+const AUTO_EXPLAIN_SETTINGS = {
   session_preload_libraries: 'auto_explain',
   'auto_explain.log_min_duration': '0',
   'auto_explain.log_analyze': 'on',
@@ -73,8 +73,8 @@ type Logged = {
   readonly Plan: PlanNode;
 };
 
-/** The length of the server's log. */
-export async function logBytes(): Promise<number> {
+/** The bytes of the server's log. */
+export async function logSize(): Promise<number> {
   return (await stat(serverLog())).size;
 }
 

@@ -281,7 +281,10 @@ function resultOf({ rates, warmUp, paced, withoutPauses, costs, busy }: Collecti
             halfPeak: latencyOf(halfPeak),
             withPauses: withPauses.length === 0 ? undefined : latencyOf(withPauses),
           },
-    cost: byConnections(costs, (each) => medianItem(each, cpuOf)),
+    cost: byConnections(costs, (each) => ({
+      ...medianItem(each, cpuOf),
+      peakMiB: Math.max(...each.map(({ peakMiB }) => peakMiB)),
+    })),
     cpuRounds: byConnections(costs, (each) => each.map(cpuOf)),
     generatorBusy: {
       closed: Math.max(...busy),
@@ -299,7 +302,8 @@ const IDLE_CPU_SHARE = 0.12;
 const POLL_INTERVAL_MS = 100;
 
 /**
- * Waits until the servers stop using the CPU for jobs, audit chains and vacuums of the previous measurement.
+ * Waits until the servers stop using the CPU for jobs, audit chains and vacuums of the previous measurement. Says so
+ * if they do not.
  */
 export async function waitUntilIdle(
   servers: readonly Pick<Server, 'pid'>[],
@@ -315,4 +319,5 @@ export async function waitUntilIdle(
     if ((now - before) * 1_000 <= IDLE_CPU_SHARE * (at - lookedAt)) return;
     [before, lookedAt] = [now, at];
   }
+  process.stderr.write(`the servers were still busy after ${withinMs / 1_000} s\n`);
 }

@@ -32,7 +32,7 @@ export const OFFER = { slug: 'pro', name: 'Pro', features: ['export'], validDays
  */
 export type TestDatabase = {
   addLicenses(licenses: readonly LicenseData[]): Promise<void>;
-  /** Each license gets one taken seat, for `machineOf(0)`. All other seats are free. */
+  /** Each license gets one taken seat, for `machineOf(0)`, which was last seen now. All other seats are free. */
   resetSeats(licenses: readonly LicenseData[]): Promise<void>;
   /** The sessions are pending and for 100.00 BDT. */
   addSessions(sessions: readonly SessionData[], kind: SessionKind): Promise<void>;

@@ -12,34 +12,34 @@ export type LastSeenOptions = { readonly pool: Pool; readonly onError: (error: u
 
 const REFRESH_AFTER_MS = 5 * 60 * 1000;
 /** A delay, so that the hub sends the response first. */
-const WRITE_AFTER_MS = 20;
+const WRITE_DELAY_MS = 20;
 const MIN_INTERVAL_MS = 1_000;
-/** Seats in one statement. Requests run between two of them, and no seat stays locked for more than one. */
-const SEATS_AT_A_TIME = 250;
+/** Between two statements, other requests run. A seat stays locked for one statement only. */
+const MAX_SEATS_PER_STATEMENT = 250;
 
 type Use = { readonly seatId: string; readonly at: Date; readonly isNew: boolean };
 
 export function createLastSeen({ pool, onError }: LastSeenOptions) {
   let queued = new Map<string, Use>();
   let timer: NodeJS.Timeout | undefined;
-  let writtenAtMs = -Infinity;
+  let writeStartedMs = -Infinity;
 
-  /** One write at a time, so that a slow database keeps one connection busy. */
+  /** One write at a time, so that a slow database keeps at most one connection busy. */
   const write = shareNextRun<void>(async () => {
     if (queued.size === 0) return;
-    writtenAtMs = performance.now();
+    writeStartedMs = performance.now();
     const uses = [...queued.values()];
     queued = new Map();
     try {
-      for (let first = 0; first < uses.length; first += SEATS_AT_A_TIME) {
-        await writeUses(pool, uses.slice(first, first + SEATS_AT_A_TIME));
+      for (let first = 0; first < uses.length; first += MAX_SEATS_PER_STATEMENT) {
+        await writeUses(pool, uses.slice(first, first + MAX_SEATS_PER_STATEMENT));
       }
     } catch (error) {
-      onError(error); // the next check of the machine queues it again
+      onError(error); // a later check of the machine queues it again
     }
   });
 
-  const writeSoon = (): void => {
+  const writeQueued = (): void => {
     timer = undefined;
     void write();
   };
@@ -47,14 +47,14 @@ export function createLastSeen({ pool, onError }: LastSeenOptions) {
   return {
     /**
      * Queues an update, unless the recorded time is less than five minutes old and of the same day in UTC.
-     * For a new seat it is null: the insert has set the time, and only the day of the license is left to
-     * write.
+     * `recordedAtMs` is null for a new seat: the insert has set the time, and only the day of the license is
+     * left to write.
      */
     touch(seatId: string, recordedAtMs: number | null, now: Date): void {
       if (recordedAtMs !== null && isCurrent(recordedAtMs, now.getTime())) return;
       queued.set(seatId, { seatId, at: now, isNew: recordedAtMs === null });
-      const waitMs = writtenAtMs + MIN_INTERVAL_MS - performance.now();
-      timer ??= setTimeout(writeSoon, Math.max(WRITE_AFTER_MS, waitMs)).unref();
+      const waitMs = writeStartedMs + MIN_INTERVAL_MS - performance.now();
+      timer ??= setTimeout(writeQueued, Math.max(WRITE_DELAY_MS, waitMs)).unref();
     },
     /** Waits for a write in progress, and writes the rest. */
     close(): Promise<void> {

@@ -23,10 +23,10 @@ export function resultsChart({ cases, connections, machine, at }: Results): stri
   });
   const about = `${connections} connections, ${machine.cores} cores (${machine.cpu}), ${at.slice(0, 10)}`;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${y}" width="${WIDTH}" height="${y}" role="img" font-family="system-ui, sans-serif" font-size="12" fill="#768390">
-<title>Requests per second: the hub, and a peer that writes the same rows</title>
+<title>Requests per second: the hub, and a peer that does the same main work</title>
 <text x="0" y="18" font-size="15" font-weight="600">Requests per second</text>
 <text x="0" y="36">${escaped(about)}</text>
-<text x="0" y="54">The peer is a hand-written service (Fastify, pg) that writes the same rows, without batches. Longer bars are faster.</text>
+<text x="0" y="54">The peer is a hand-written server (Fastify, pg) that does the same main work, without batches. Longer bars are faster.</text>
 <text x="0" y="72">Each pair has its own scale. × is the median of the ratios of the rounds, not the ratio of the two figures.</text>
 ${groups.join('\n')}
 </svg>

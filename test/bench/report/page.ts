@@ -47,7 +47,7 @@ ${table(
 
 ${table(
   [
-    'requests: ratio of hub to',
+    'throughput at 256, 32 and 1 connections: ratio of hub to',
     'the peer at 256',
     `the bare peer at ${connections}, at 1`,
     `the floor at ${connections}, at 1`,
@@ -64,7 +64,7 @@ ${table(
     `CPU at ${connections} conn.: server, PostgreSQL, µs a request`,
     'the same at 1 conn.',
     `peak memory at ${connections}, MiB`,
-    'generator busy',
+    "generator busy: throughput rounds, half of the peer's peak",
   ],
   cases.flatMap((each) => figureRows(each, connections)),
 )}
@@ -83,7 +83,10 @@ ${table(
   cases.flatMap(latencyRows),
 )}
 
-### CPU time by part
+### Time of the main thread by part
+
+The profile measures elapsed time without idle time, so it includes waits for a processor. "all" is the sum of the parts. "pg" is
+PostgreSQL's driver, "framework" is Connect and Protobuf in the hub and Fastify in the peer, and "other" is other packages.
 
 ${table(
   ['µs a request', 'all', ...PARTS],

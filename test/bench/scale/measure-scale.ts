@@ -5,7 +5,7 @@ import { query } from '../../support/postgres/databases.ts';
 import { closedLoop } from '../load/closed-loop.ts';
 import { waitForDeferred, waitUntilIdle } from '../measure.ts';
 import { DEFERRED } from '../sides/hub.ts';
-import { usageOf } from '../sides/process-cost.ts';
+import { postgresDiskBytes, usageOf } from '../sides/process-cost.ts';
 import { countOf } from '../test-data.ts';
 import { warmUp } from '../warm-up.ts';
 import type { Population } from './population.ts';
@@ -42,6 +42,8 @@ export type Round = {
   readonly cpuMicros: number;
   /** Bytes of write-ahead log of the server per request, including writes after the response. */
   readonly walBytes: number;
+  /** Bytes that PostgreSQL read from the disk per request. Undefined if the system does not report it. */
+  readonly diskBytes: number | undefined;
 };
 
 const CONNECTIONS = 32;
@@ -137,10 +139,12 @@ async function measureOnce(candidate: Candidate, load: Load | SettlementLoad): P
   await untilUseWritten(pid);
   await waitForDeferred(database);
   const [walBefore, cpuBefore] = [await walPosition(databaseUrl), usageOf(pid)?.cpuSeconds ?? 0];
+  const diskBefore = postgresDiskBytes();
   const perSecond = await send(candidate, many.requests, CONNECTIONS);
   await many.check();
   await untilUseWritten(pid);
   await waitForDeferred(database);
+  const diskAfter = postgresDiskBytes();
   const [walAfter, cpuAfter] = [await walPosition(databaseUrl), usageOf(pid)?.cpuSeconds ?? 0];
   if (load.targets !== 'new') await resetLicenses(candidate, [singleOf(load), load], begun);
   return {
@@ -148,6 +152,8 @@ async function measureOnce(candidate: Candidate, load: Load | SettlementLoad): P
     latencyMs: 1_000 / singlePerSecond,
     cpuMicros: ((cpuAfter - cpuBefore) * 1e6) / load.count,
     walBytes: (walAfter - walBefore) / load.count,
+    diskBytes:
+      diskBefore === undefined || diskAfter === undefined ? undefined : (diskAfter - diskBefore) / load.count,
   };
 }
 

@@ -6,8 +6,8 @@ import { query } from '../../support/postgres/databases.ts';
 import {
   type ExecutedPlan,
   forceGenericPlans,
-  logBytes,
   logPlans,
+  logSize,
   type PlanNode,
   plansSince,
   resetPlanSettings,
@@ -68,12 +68,12 @@ export async function observe({ databaseUrl, dataDir, population }: ObserveOptio
   });
   try {
     // Statements of the hub's startup are not observed.
-    const before = await logBytes();
+    const before = await logSize();
     await drive(payments, population, CUSTOM);
     const custom = await plansSince(before);
     await forceGenericPlans(databaseUrl);
     await renewConnections(databaseUrl);
-    const between = await logBytes();
+    const between = await logSize();
     await drive(payments, population, GENERIC);
     const generic = (await plansSince(between)).filter(({ text }) => names.byText.has(text));
 

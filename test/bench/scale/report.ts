@@ -42,7 +42,7 @@ function figuresOf({ at, machine, settings, prewarmed, databases }: ScaleResults
     const each = (unit: string, of: (round: Round) => number, digits = 0) =>
       operations.map((operation) =>
         row(`${TITLES[operation]}, ${unit}`, (database) =>
-          median(roundsOf(figuresIn(database), operation, targets).map(of)).toFixed(digits),
+          numberText(median(roundsOf(figuresIn(database), operation, targets).map(of)), digits),
         ),
       );
     return table(head, [
@@ -50,6 +50,7 @@ function figuresOf({ at, machine, settings, prewarmed, databases }: ScaleResults
       ...each('ms, 1 connection', ({ latencyMs }) => latencyMs, 2),
       ...each('µs of the hub’s CPU', ({ cpuMicros }) => cpuMicros),
       ...each('bytes of write-ahead log', ({ walBytes }) => walBytes),
+      ...each('kB read from the disk', ({ diskBytes = Number.NaN }) => diskBytes / 1_000, 1),
     ]);
   };
   const maintenance = table(head, [
@@ -119,6 +120,11 @@ ${maintenance}
 Bold: the table without its indexes.
 
 ${sizes}`;
+}
+
+/** A dash for a figure that the system does not report. */
+function numberText(value: number, digits: number): string {
+  return Number.isNaN(value) ? '–' : value.toFixed(digits);
 }
 
 function roundsOf(

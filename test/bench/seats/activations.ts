@@ -6,21 +6,21 @@ import {
 } from '../../../core/license/activation/find-or-allocate-seats.ts';
 import { type LicenseData, MACHINE, machineOf, SEATS } from '../test-data.ts';
 
-export type Batches = {
+export type BatchOptions = {
   readonly count: number;
   /** Machines in a batch. No two of them share a license. */
   readonly size: number;
-  /** Whether the machines are new. Otherwise each has a seat. */
+  /** Whether the machines have no seat yet. If false, each has one. */
   readonly areNew: boolean;
   /** Whether the commit waits until the disk has the write-ahead log. */
-  readonly waits?: boolean;
+  readonly flush?: boolean;
 };
 
 export class Activations {
   readonly #databaseUrl: string;
   readonly #licenses: readonly LicenseData[];
   #pool: pg.Pool;
-  #activated = 0;
+  #requests = 0;
 
   /** `licenses`: all those of the database. Each has one seat, that of `machineOf(0)`. */
   constructor(databaseUrl: string, licenses: readonly LicenseData[]) {
@@ -36,9 +36,9 @@ export class Activations {
   }
 
   /** The microseconds of each batch, one after the other. */
-  async activate({ count, size, areNew, waits = false }: Batches): Promise<number[]> {
-    await this.#pool.query(`set synchronous_commit = ${waits ? 'on' : 'off'}`);
-    const taken: number[] = [];
+  async activate({ count, size, areNew, flush = false }: BatchOptions): Promise<number[]> {
+    await this.#pool.query(`set synchronous_commit = ${flush ? 'on' : 'off'}`);
+    const micros: number[] = [];
     for (let done = 0; done < count; done++) {
       const requests = Array.from({ length: size }, () => this.#nextMachine(areNew));
       const begun = performance.now();
@@ -47,14 +47,14 @@ export class Activations {
         clock: () => new Date(),
         seatsTaken: { inc() {} },
       });
-      taken.push((performance.now() - begun) * 1_000);
+      micros.push((performance.now() - begun) * 1_000);
       for (const each of found) {
         if (each instanceof Error) throw each;
         if (areNew !== (each.newSeat !== undefined))
           throw new Error('a new machine got no seat, or a known one did');
       }
     }
-    return taken;
+    return micros;
   }
 
   stop(): Promise<void> {
@@ -62,7 +62,7 @@ export class Activations {
   }
 
   #nextMachine(isNew: boolean): SeatRequest {
-    const index = this.#activated++;
+    const index = this.#requests++;
     const seat = 1 + Math.floor(index / this.#licenses.length);
     if (seat >= SEATS) throw new Error('the licenses have no more free seats: use fewer rounds');
     return {

@@ -2,7 +2,7 @@
 import { parseCount } from '../../../cli/parse/parse-number.ts';
 import { createProgram } from '../../support/parse-options.ts';
 import { asSuperuser, query } from '../../support/postgres/databases.ts';
-import { logBytes, logPlans, plansSince } from '../explain-log.ts';
+import { logPlans, logSize, plansSince } from '../explain-log.ts';
 import { interruptible, type Start } from '../interruptible.ts';
 import { median } from '../median.ts';
 import { startEnvironment } from '../sides/environment.ts';
@@ -13,7 +13,7 @@ import { type Parts, partsOf } from './parts.ts';
 
 const { rounds } = createProgram('npm run bench -- seats')
   .description('Measures the statement that finds or allocates seats, and its parts, without a hub.')
-  .option('--rounds <number>', 'rounds of 10 batches of each kind and size', parseCount, 80)
+  .option('--rounds <number>', 'rounds of 10 batches of each variant and size', parseCount, 80)
   .parse()
   .opts<{ readonly rounds: number }>();
 
@@ -23,20 +23,23 @@ const SIZES = [1, 16];
 const BATCHES = 10;
 /** Rounds that are not counted: connections fill their caches, and PostgreSQL prepares the statement. */
 const WARM_UP = 3;
-const NO_PROVIDER = 'http://127.0.0.1:9';
+const UNUSED_PROVIDER_URL = 'http://127.0.0.1:9';
 
-/**
- * `uncounted`: without the trigger that counts seats. `unchecked`: without the foreign key to the license. Only
- * `flushed` waits for the disk.
- */
-const NAMES = ['seated', 'added', 'flushed', 'uncounted', 'unchecked'] as const;
-type Name = (typeof NAMES)[number];
+/** Only the commits of `newSeatsFlushed` wait for the disk. The last two also allocate new seats. */
+const VARIANTS = [
+  'knownSeats',
+  'newSeats',
+  'newSeatsFlushed',
+  'withoutTrigger',
+  'withoutForeignKey',
+] as const;
+type Variant = (typeof VARIANTS)[number];
 /** A name, and microseconds. */
-type Row = readonly [string, number];
+type TableRow = readonly [string, number];
 /** Median microseconds. */
-type Times = Readonly<Record<Name, number>>;
-type Kinds = Readonly<
-  Record<Name, { readonly activations: Activations; readonly areNew: boolean; readonly waits?: boolean }>
+type Times = Readonly<Record<Variant, number>>;
+type Variants = Readonly<
+  Record<Variant, { readonly activations: Activations; readonly areNew: boolean; readonly flush?: boolean }>
 >;
 
 process.stdout.write(await interruptible(measure));
@@ -44,7 +47,7 @@ process.stdout.write(await interruptible(measure));
 async function measure(start: Start): Promise<string> {
   const { directory, redisUrl, begin } = await startEnvironment(start);
   // The hub creates the schema and the app. It stops before the measurement.
-  const hub = await begin(() => startHub({ directory, redisUrl, providerUrl: NO_PROVIDER }));
+  const hub = await begin(() => startHub({ directory, redisUrl, providerUrl: UNUSED_PROVIDER_URL }));
   const licenses = makeLicenses(LICENSES);
   await hub.database.addLicenses(licenses);
   await hub.database.resetSeats(licenses);
@@ -52,24 +55,24 @@ async function measure(start: Start): Promise<string> {
   const connect = (url: string): Promise<Activations> => begin(async () => new Activations(url, licenses));
 
   const activations = await connect(hub.databaseUrl);
-  const kinds: Kinds = {
-    seated: { activations, areNew: false },
-    added: { activations, areNew: true },
-    flushed: { activations, areNew: true, waits: true },
-    uncounted: {
+  const variants: Variants = {
+    knownSeats: { activations, areNew: false },
+    newSeats: { activations, areNew: true },
+    newSeatsFlushed: { activations, areNew: true, flush: true },
+    withoutTrigger: {
       activations: await connect(await copyOf(hub.databaseUrl, 'disable trigger seat_counted_added')),
       areNew: true,
     },
-    unchecked: {
+    withoutForeignKey: {
       activations: await connect(await copyOf(hub.databaseUrl, 'drop constraint seat_license_id_foreign')),
       areNew: true,
     },
   };
   const times = [];
-  for (const size of SIZES) times.push(await timesOf(kinds, size));
+  for (const size of SIZES) times.push(await timesOf(variants, size));
   await logPlans(asSuperuser(hub.databaseUrl), { timing: true });
   await activations.reconnect();
-  const columns: Row[][] = [];
+  const columns: TableRow[][] = [];
   for (const [index, size] of SIZES.entries())
     columns.push(rowsOf(times[index] as Times, await explain(activations, size)));
   const rows = (columns[0] ?? []).map(([name], row) => [
@@ -95,49 +98,55 @@ async function copyOf(databaseUrl: string, change: string): Promise<string> {
   return copy.href;
 }
 
-/** The median microseconds of each kind. The kinds take turns. */
-async function timesOf(kinds: Kinds, size: number): Promise<Times> {
-  const taken: Record<Name, number[]> = { seated: [], added: [], flushed: [], uncounted: [], unchecked: [] };
+/** The median microseconds of each variant. The variants take turns. */
+async function timesOf(variants: Variants, size: number): Promise<Times> {
+  const taken: Record<Variant, number[]> = {
+    knownSeats: [],
+    newSeats: [],
+    newSeatsFlushed: [],
+    withoutTrigger: [],
+    withoutForeignKey: [],
+  };
   for (let round = -WARM_UP; round < rounds; round++) {
-    for (const name of NAMES) {
-      const { activations, ...batches } = kinds[name];
+    for (const name of VARIANTS) {
+      const { activations, ...batches } = variants[name];
       const micros = await activations.activate({ ...batches, count: BATCHES, size });
       if (round >= 0) taken[name].push(...micros);
     }
   }
-  const { seated, added, flushed, uncounted, unchecked } = taken;
   return {
-    seated: median(seated),
-    added: median(added),
-    flushed: median(flushed),
-    uncounted: median(uncounted),
-    unchecked: median(unchecked),
+    knownSeats: median(taken.knownSeats),
+    newSeats: median(taken.newSeats),
+    newSeatsFlushed: median(taken.newSeatsFlushed),
+    withoutTrigger: median(taken.withoutTrigger),
+    withoutForeignKey: median(taken.withoutForeignKey),
   };
 }
 
 /** The parts of the statement of `allocate_seats`. */
 async function explain(activations: Activations, size: number): Promise<Parts> {
   await activations.activate({ areNew: true, count: BATCHES * WARM_UP, size });
-  const from = await logBytes();
+  const from = await logSize();
   await activations.activate({ areNew: true, count: BATCHES * rounds, size });
   return partsOf(await plansSince(from));
 }
 
-function rowsOf({ seated, added, flushed, uncounted, unchecked }: Times, parts: Parts): Row[] {
-  const named: Row[] = [
-    ['– what the same machines take if they have a seat', seated],
-    ...[...parts].map(([name, micros]): Row => [`– \`allocate_seats\`: ${name}`, micros]),
-    ['– the trigger `seat_counted_added`', added - uncounted],
-    ['– the foreign key to the license', added - unchecked],
+/** The rest can be negative: `parts` is from batches that were logged and timed, which takes longer. */
+function rowsOf(times: Times, parts: Parts): TableRow[] {
+  const named: TableRow[] = [
+    ['– what the same machines take if they have a seat', times.knownSeats],
+    ...[...parts].map(([name, micros]): TableRow => [`– \`allocate_seats\`: ${name}`, micros]),
+    ['– the trigger `seat_counted_added`', times.newSeats - times.withoutTrigger],
+    ['– the foreign key to the license', times.newSeats - times.withoutForeignKey],
   ];
   return [
-    ['all machines have a seat', seated],
-    ['all machines are new', added],
+    ['all machines have a seat', times.knownSeats],
+    ['all machines are new', times.newSeats],
     ...named,
     [
       '– the rest: PL/pgSQL, and the start and end of its statement',
-      named.reduce((rest, [, part]) => rest - part, added),
+      named.reduce((rest, [, part]) => rest - part, times.newSeats),
     ],
-    ['all machines are new, and the commit waits for the disk', flushed],
+    ['all machines are new, and the commit waits for the disk', times.newSeatsFlushed],
   ];
 }

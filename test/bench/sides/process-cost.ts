@@ -27,13 +27,32 @@ export function usageOf(pid: number): Usage | undefined {
  */
 export function postgresCpuSeconds(): number | undefined {
   try {
-    const data = dirname(process.env['HUB_TEST_POSTGRES_LOG'] ?? '');
-    const postmaster = Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]);
+    const postmaster = postmasterPid();
     const { own, ended } = statOf(postmaster);
     return childrenOf(postmaster).reduce((sum, pid) => sum + (usageOf(pid)?.cpuSeconds ?? 0), own + ended);
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Bytes that the running processes of this program's PostgreSQL have read from the disk: those that were in no cache.
+ * It needs permission to read /proc/PID/io.
+ */
+export function postgresDiskBytes(): number | undefined {
+  try {
+    return childrenOf(postmasterPid()).reduce((sum, pid) => {
+      const [, bytes] = /^read_bytes: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8')) ?? [];
+      return sum + Number(bytes);
+    }, 0);
+  } catch {
+    return undefined;
+  }
+}
+
+function postmasterPid(): number {
+  const data = dirname(process.env['HUB_TEST_POSTGRES_LOG'] ?? '');
+  return Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]);
 }
 
 /** The process ids of the children of a process. */

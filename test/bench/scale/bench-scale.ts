@@ -18,6 +18,7 @@ type Options = {
   readonly rounds: number;
   readonly settings: readonly (readonly string[])[];
   readonly prewarm: boolean;
+  readonly cached: boolean;
   readonly write: boolean;
 };
 
@@ -42,12 +43,17 @@ const program = createProgram('npm run bench -- scale')
     false,
   )
   .option(
+    '--cached',
+    "reads the tables of the requests before each measurement, so that they are in the operating system's cache",
+    false,
+  )
+  .option(
     '--write',
     'writes docs/scale-figures.md, docs/scale-plans.md and test/bench/results/scale.json',
     false,
   )
   .parse();
-const { licenses: sizes, rounds, settings, prewarm, write } = program.opts<Options>();
+const { licenses: sizes, rounds, settings, prewarm, cached, write } = program.opts<Options>();
 if (prewarm && (settings.length === 0 || settings.some((each) => sharedBuffersOf(each) === undefined))) {
   program.error('--prewarm needs shared_buffers in each --settings');
 }
@@ -69,7 +75,7 @@ await interruptible(async (start) => {
     prepared.push({ databaseUrl, dataDir, population });
   }
   const results = await runScale(
-    { prepared, redisUrl: foundRedis(), busy, rounds, postgres, settings, loadsTables: prewarm, say },
+    { prepared, redisUrl: foundRedis(), busy, rounds, postgres, settings, loadsTables: prewarm, cached, say },
     start,
   );
   const { figures, plans, json } = writeReport(results);

@@ -9,6 +9,7 @@ import { postgresDiskBytes, usageOf } from '../sides/process-cost.ts';
 import { countOf } from '../test-data.ts';
 import { warmUp } from '../warm-up.ts';
 import type { Population } from './population.ts';
+import { readTables } from './prewarm.ts';
 import {
   type Load,
   licensesOf,
@@ -62,12 +63,14 @@ export type MeasureOptions = {
    * concern the same licenses and sessions.
    */
   readonly firstTurn: number;
+  /** Whether to read the tables of the requests before each measurement of others than the same licenses. */
+  readonly cached?: boolean;
 };
 
 /** The figures of each candidate, by operation and targets. */
 export async function measureScale(
   candidates: readonly Candidate[],
-  { targets: kinds, rounds, say, firstTurn }: MeasureOptions,
+  { targets: kinds, rounds, say, firstTurn, cached = false }: MeasureOptions,
 ): Promise<Figures[][]> {
   const loads: readonly LoadKind[] = [
     ...OPERATIONS.flatMap((operation) => kinds.map((targets) => ({ operation, targets }))),
@@ -83,6 +86,7 @@ export async function measureScale(
   for (let turn = firstTurn; turn <= firstTurn + rounds; turn++) {
     for (const [position, kind] of loads.entries()) {
       for (const [index, candidate] of candidates.entries()) {
+        if (cached && kind.targets !== 'same') await readTables(candidate.databaseUrl);
         const round = await measureOnce(candidate, { ...kind, count: REQUESTS, turn });
         // The first round is a warm-up, mainly for activations.
         if (turn > firstTurn) figures[index]?.[position]?.rounds.push(round);

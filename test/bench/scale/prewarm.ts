@@ -1,4 +1,5 @@
-// Loads tables into PostgreSQL's shared_buffers, as on a server with enough memory that has run for a while.
+// Loads tables into PostgreSQL's shared_buffers or the operating system's cache, as on a server with enough memory
+// that has run for a while.
 import { query } from '../../support/postgres/databases.ts';
 import { sizesOf } from './sizes.ts';
 
@@ -50,12 +51,20 @@ export async function requireSpace(databaseUrls: readonly string[], sharedBuffer
 /** Loads the tables into `shared_buffers`. Needs a superuser. Returns their size, such as `1400MB`. */
 export async function prewarm(databaseUrls: readonly string[]): Promise<string> {
   let blocks = 0;
-  for (const url of databaseUrls) {
-    await query(url, 'create extension if not exists pg_prewarm');
-    const [row] = await query<{ blocks: string }>(url, LOAD, [PREWARMED]);
-    blocks += Number(row?.blocks);
-  }
+  for (const url of databaseUrls) blocks += await load(url, 'buffer');
   return megabytes(blocks * 8_192);
+}
+
+/** Reads the tables, so that the operating system's cache has them. Needs a superuser. */
+export async function readTables(databaseUrl: string): Promise<void> {
+  await load(databaseUrl, 'read');
+}
+
+/** `mode`: an argument of `pg_prewarm`. Returns the number of blocks. */
+async function load(databaseUrl: string, mode: 'buffer' | 'read'): Promise<number> {
+  await query(databaseUrl, 'create extension if not exists pg_prewarm');
+  const [row] = await query<{ blocks: string }>(databaseUrl, LOAD, [PREWARMED, mode]);
+  return Number(row?.blocks);
 }
 
 /** With their partitions and indexes. */
@@ -68,7 +77,7 @@ const LOAD = `with tables as (
     union all
     select indexrelid from pg_index where indrelid in (select oid from tables)
   )
-  select sum(pg_prewarm(oid::regclass)) as blocks from relations`;
+  select sum(pg_prewarm(oid::regclass, $2)) as blocks from relations`;
 
 function megabytes(bytes: number): string {
   return `${Math.ceil(bytes / 2 ** 20)}MB`;

@@ -29,7 +29,7 @@ const TITLES: Readonly<Record<LoadKind['operation'], string>> = {
   settle_order: 'callback, settled with an order',
 };
 
-function figuresOf({ at, machine, settings, prewarmed, databases }: ScaleResults): string {
+function figuresOf({ at, machine, cached, settings, prewarmed, databases }: ScaleResults): string {
   const { cpu, cores, memoryGiB, system, node, postgres, loadBefore } = machine;
   const counts = databases.map(({ population }) => population.licenses.toLocaleString('en'));
   const row = (title: string, of: (database: DatabaseResults) => string) => [title, ...databases.map(of)];
@@ -102,7 +102,7 @@ ${requests('same')}
 
 With 1,000,000 licenses and more, each request of a round concerns another license or session. With 10,000, callbacks repeat sessions, and a
 few licenses repeat. Each soft check or activation is the first one of its license on its day, so the hub also writes the time and the
-day of the use, after the response.
+day of the use, after the response.${cached ? ' The tables were read before each measurement, so the operating system had them in its cache.' : ''}
 
 ${requests('spread')}
 ## Settlements

@@ -32,6 +32,7 @@ export type PreparedDatabase = {
 export type ScaleResults = {
   readonly at: string;
   readonly machine: Machine;
+  readonly cached: boolean;
   /** The settings of PostgreSQL in each further measurement. Empty: there was none. */
   readonly settings: readonly (readonly string[])[];
   /** The tables that were loaded into `shared_buffers` before each further measurement. */
@@ -68,11 +69,13 @@ export type RunOptions = {
   readonly settings: readonly (readonly string[])[];
   /** Whether to load the tables of the requests into the `shared_buffers` of each of these settings. */
   readonly loadsTables: boolean;
+  /** Whether to read the tables of the requests before each measurement. */
+  readonly cached: boolean;
   readonly say: (line: string) => void;
 };
 
 export async function runScale(
-  { prepared, redisUrl, busy, rounds, postgres, settings, loadsTables, say }: RunOptions,
+  { prepared, redisUrl, busy, rounds, postgres, settings, loadsTables, cached, say }: RunOptions,
   start: Start,
 ): Promise<ScaleResults> {
   const [first] = prepared;
@@ -108,7 +111,7 @@ export async function runScale(
     await addSlotAndOffer(hubs[index]?.rpc ?? '', dataDir, `http://127.0.0.1:${provider.port}`);
   }
   const sizes = await Promise.all(urls.map(sizesOf)); // the measurement adds sessions, orders and licenses
-  const figures = await measureScale(hubs, { targets: TARGETS, rounds, firstTurn: 0, say });
+  const figures = await measureScale(hubs, { targets: TARGETS, rounds, firstTurn: 0, cached, say });
   const restart = async (replaced: readonly string[]): Promise<void> => {
     for (const hub of hubs) await hub.stop();
     await postgres.restart(replaced);
@@ -122,7 +125,9 @@ export async function runScale(
     if (loadsTables) say(`${await prewarm(urls)} loaded into shared_buffers`);
     // Other licenses and sessions in each measurement.
     const firstTurn = (index + 1) * (rounds + 1);
-    figuresWithSettings.push(await measureScale(hubs, { targets: ['spread'], rounds, firstTurn, say }));
+    figuresWithSettings.push(
+      await measureScale(hubs, { targets: ['spread'], rounds, firstTurn, cached, say }),
+    );
   }
   if (settings.length > 0) await restart([]);
   const plansOf = { licenses: largest.population.licenses, statements: await observe(largest) };
@@ -148,6 +153,7 @@ export async function runScale(
   return {
     at: new Date().toISOString(),
     machine,
+    cached,
     settings,
     prewarmed: loadsTables ? PREWARMED : [],
     databases,

@@ -1,14 +1,14 @@
 // `npm run bench -- seats`: measures the statement that finds or allocates seats, and its parts, without a hub.
 import { parseCount } from '../../../cli/parse/parse-number.ts';
 import { createProgram } from '../../support/parse-options.ts';
-import { asSuperuser, query } from '../../support/postgres/databases.ts';
+import { asSuperuser, copyDatabase, query } from '../../support/postgres/databases.ts';
 import { logPlans, logSize, plansSince } from '../explain-log.ts';
 import { interruptible, type Start } from '../interruptible.ts';
 import { median } from '../median.ts';
 import { startEnvironment } from '../sides/environment.ts';
 import { startHub } from '../sides/hub.ts';
 import { makeLicenses } from '../test-data.ts';
-import { Activations } from './activations.ts';
+import { Activations, type BatchOptions } from './activations.ts';
 import { type Parts, partsOf } from './parts.ts';
 
 const { rounds } = createProgram('npm run bench -- seats')
@@ -39,7 +39,7 @@ type TableRow = readonly [string, number];
 /** Median microseconds. */
 type Times = Readonly<Record<Variant, number>>;
 type Variants = Readonly<
-  Record<Variant, { readonly activations: Activations; readonly areNew: boolean; readonly flush?: boolean }>
+  Record<Variant, Pick<BatchOptions, 'areNew' | 'flush'> & { readonly activations: Activations }>
 >;
 
 process.stdout.write(await interruptible(measure));
@@ -60,11 +60,11 @@ async function measure(start: Start): Promise<string> {
     newSeats: { activations, areNew: true },
     newSeatsFlushed: { activations, areNew: true, flush: true },
     withoutTrigger: {
-      activations: await connect(await copyOf(hub.databaseUrl, 'disable trigger seat_counted_added')),
+      activations: await connect(await copyWith('disable trigger seat_counted_added', hub.databaseUrl)),
       areNew: true,
     },
     withoutForeignKey: {
-      activations: await connect(await copyOf(hub.databaseUrl, 'drop constraint seat_license_id_foreign')),
+      activations: await connect(await copyWith('drop constraint seat_license_id_foreign', hub.databaseUrl)),
       areNew: true,
     },
   };
@@ -85,42 +85,24 @@ ${rows.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}
 `;
 }
 
-/** The URL of a copy of the database with a changed table of seats. The database must have no connections. */
-async function copyOf(databaseUrl: string, change: string): Promise<string> {
-  const original = new URL(databaseUrl).pathname.slice(1);
-  const copy = new URL(databaseUrl);
-  copy.pathname = `${original}_${change.split(' ').at(-1)}`;
-  await query(
-    asSuperuser(databaseUrl).replace(`/${original}`, '/postgres'),
-    `create database ${copy.pathname.slice(1)} template ${original} owner ${copy.username}`,
-  );
-  await query(copy.href, `alter table seat ${change}`);
-  return copy.href;
+/** The URL of a copy of the database with a changed table of seats. */
+async function copyWith(change: string, databaseUrl: string): Promise<string> {
+  const copy = await copyDatabase(databaseUrl);
+  await query(copy, `alter table seat ${change}`);
+  return copy;
 }
 
 /** The median microseconds of each variant. The variants take turns. */
 async function timesOf(variants: Variants, size: number): Promise<Times> {
-  const taken: Record<Variant, number[]> = {
-    knownSeats: [],
-    newSeats: [],
-    newSeatsFlushed: [],
-    withoutTrigger: [],
-    withoutForeignKey: [],
-  };
+  const taken = new Map<Variant, number[]>(VARIANTS.map((name) => [name, []]));
   for (let round = -WARM_UP; round < rounds; round++) {
     for (const name of VARIANTS) {
       const { activations, ...batches } = variants[name];
       const micros = await activations.activate({ ...batches, count: BATCHES, size });
-      if (round >= 0) taken[name].push(...micros);
+      if (round >= 0) taken.get(name)?.push(...micros);
     }
   }
-  return {
-    knownSeats: median(taken.knownSeats),
-    newSeats: median(taken.newSeats),
-    newSeatsFlushed: median(taken.newSeatsFlushed),
-    withoutTrigger: median(taken.withoutTrigger),
-    withoutForeignKey: median(taken.withoutForeignKey),
-  };
+  return Object.fromEntries([...taken].map(([name, micros]) => [name, median(micros)])) as Times;
 }
 
 /** The parts of the statement of `allocate_seats`. */

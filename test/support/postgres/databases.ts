@@ -56,15 +56,25 @@ export function createDatabaseWithMonths(): Promise<string> {
   return copyTemplate(TEMPLATE_WITH_MONTHS);
 }
 
-async function copyTemplate(template: string): Promise<string> {
-  const url = new URL(process.env[TEMPLATE_VARIABLE] ?? '');
+/** A copy of a database of this server, with the same owner. The original must have no connections. */
+export function copyDatabase(databaseUrl: string): Promise<string> {
+  const { username, password, pathname } = new URL(databaseUrl);
+  return copy(pathname.slice(1), { role: username, password });
+}
+
+function copyTemplate(template: string): Promise<string> {
+  const { password } = new URL(process.env[TEMPLATE_VARIABLE] ?? '');
+  return copy(template, { role: TEMPLATE, password });
+}
+
+function copy(original: string, owner: { role: string; password: string }): Promise<string> {
   const name = newName();
   const statements = [
     // Logging each block takes longer than copying the files.
-    `create database ${name} owner ${TEMPLATE} template ${template} strategy file_copy`,
+    `create database ${name} owner ${owner.role} template ${original} strategy file_copy`,
     `revoke all on database ${name} from public`,
   ];
-  return create(serverOfRun(), statements, { role: TEMPLATE, password: url.password, database: name });
+  return create(serverOfRun(), statements, { ...owner, database: name });
 }
 
 /** Creates the databases that `createMigratedDatabase` and `createDatabaseWithMonths` copy. */

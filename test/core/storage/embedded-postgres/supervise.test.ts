@@ -150,9 +150,12 @@ describe('the PostgreSQL of a data directory', () => {
       const [, port = ''] = / on 127\.0\.0\.1:(\d+)/.exec(line) ?? [];
       hub.stdin.end();
       const { url } = await startEmbeddedPostgres({ dataDir: dataDir.path });
-      const owners = () =>
-        query(url, `select from pg_stat_activity where application_name = 'hub owner'`).catch(() => []);
-      const isOwned = async () => (await owners()).length === 1;
+      // Commands hold the other advisory lock, in share mode.
+      const ownerLocks = () =>
+        query(url, `select from pg_locks where locktype = 'advisory' and mode = 'ExclusiveLock'`).catch(
+          () => [],
+        );
+      const isOwned = async () => (await ownerLocks()).length === 1;
       await until(isOwned, 'the hub owns the server');
       hub.kill('SIGSTOP'); // the command is faster
       const [pid] = (await readFile(join(dataDir.path, 'postgres/data/postmaster.pid'), 'utf8')).split('\n');

@@ -149,8 +149,8 @@ Paste into another terminal:
   # List the orders, after you have paid
   npx hubctl order list ${here}
 
-  # List the events: the changes of licenses, seats, payments and customers
-  npx hubctl event list ${here}
+  # List the last events: the changes of licenses, seats, payments and customers
+  npx hubctl event list --max 10 ${here}
 
 Ctrl-C stops the hub; its data stays in ${dataDir}. The simulated providers forget
 their payments, so open checkouts can no longer be paid.

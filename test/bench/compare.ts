@@ -27,7 +27,7 @@ type Options = {
 
 const values = createProgram('npm run bench --')
   .description(
-    'Compares the hub with a hand-written service, and with the limits of the machine. A full run takes 35 minutes, and writes test/bench/results and the tables of test/bench/README.md.',
+    'Compares the hub with a hand-written service, and with the limits of the machine. A full run takes about 40 minutes, and writes test/bench/results and the tables of test/bench/README.md.',
   )
   .option(
     '--quick',

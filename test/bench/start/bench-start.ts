@@ -15,20 +15,30 @@ import { median } from '../median.ts';
 
 type Memory = { readonly rss: number; readonly pss: number; readonly own: number };
 
-const { rounds, idle, program } = createProgram('npm run bench -- start')
+const { rounds, idle, redis, program } = createProgram('npm run bench -- start')
   .description('Measures the start of a hub, its idle memory, and the response time of hubctl.')
   .option('--rounds <number>', 'times that the hub is started', parseCount, 10)
   .option('--idle <seconds>', 'time from the start until the memory is read', parseCount, 5)
+  .option('--redis <url>', 'Redis of the hub; by default, the hub has none')
   .option('--program <file>', 'the hubctl.js to measure, such as that of an unpacked package', HUBCTL)
   .parse()
-  .opts<{ readonly rounds: number; readonly idle: number; readonly program: string }>();
+  .opts<{
+    readonly rounds: number;
+    readonly idle: number;
+    readonly redis?: string;
+    readonly program: string;
+  }>();
 
 process.stdout.write(await interruptible(measure));
 
 async function measure(start: Start): Promise<string> {
   await start(startFlushingPostgres, (stop) => stop());
   const dataDir = await start(makeDataDir, discard);
-  const settings = { HUB_DATA_DIR: dataDir, DATABASE_URL: await createDatabase() };
+  const settings = {
+    HUB_DATA_DIR: dataDir,
+    DATABASE_URL: await createDatabase(),
+    ...(redis !== undefined && { REDIS_URL: redis }),
+  };
   const startHub = (): Promise<HubProcess> =>
     start(
       () => spawnHub(settings, undefined, program),

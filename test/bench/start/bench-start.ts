@@ -20,7 +20,7 @@ const { rounds, idle, redis, program } = createProgram('npm run bench -- start')
   .option('--rounds <number>', 'times that the hub is started', parseCount, 10)
   .option('--idle <seconds>', 'time from the start until the memory is read', parseCount, 5)
   .option('--redis <url>', 'Redis of the hub; by default, the hub has none')
-  .option('--program <file>', 'the hubctl.js to measure, such as that of an unpacked package', HUBCTL)
+  .option('--program <file>', 'the hubctl.js to measure, such as that of an installed package', HUBCTL)
   .parse()
   .opts<{
     readonly rounds: number;

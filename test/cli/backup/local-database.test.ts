@@ -108,34 +108,34 @@ describe('the embedded PostgreSQL that a command starts', () => {
     await hasStopped();
   });
 
-  /** Whether a pg_ctl of this cluster runs, by default any. Never without /proc. */
-  const isControlled = async (action?: 'start'): Promise<boolean> => {
+  /** Whether a pg_ctl of this cluster runs, with this action if given. Never without /proc. */
+  const pgCtlRuns = async (wanted?: 'start'): Promise<boolean> => {
     const home = await realpath(join(dataDir, 'postgres'));
     const pids = await readdir('/proc').catch(() => []);
     const found = pids.map(async (pid) => {
-      const [program = '', command] = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0');
-      if (basename(program) !== 'pg_ctl' || command !== (action ?? command)) return false;
+      const [program = '', action] = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0');
+      if (basename(program) !== 'pg_ctl' || (wanted !== undefined && action !== wanted)) return false;
       return (await readlink(`/proc/${pid}/cwd`)) === home;
     });
     const results = await Promise.allSettled(found); // a process may end meanwhile
     return results.some((result) => result.status === 'fulfilled' && result.value);
   };
 
-  /** Runs a command until its pg_ctl starts PostgreSQL. On a busy machine, the start can end between two looks. */
-  const startCommand = async (): Promise<ChildProcess> => {
+  /** A command whose pg_ctl is starting PostgreSQL. Tries again if the start ended unseen, as on a busy machine. */
+  const commandDuringStart = async (): Promise<ChildProcess> => {
     const env = { PATH: process.env['PATH'], HUB_DATA_DIR: dataDir };
     for (let attempt = 1; attempt <= 10; attempt++) {
       const child = spawn(HUBCTL, ['migration', 'list'], { detached: true, stdio: 'ignore', env });
       children.push(child);
-      await until(async () => child.exitCode !== null || (await isControlled('start')), 'PostgreSQL starts');
+      await until(async () => child.exitCode !== null || (await pgCtlRuns('start')), 'PostgreSQL starts');
       if (child.exitCode === null) return child;
-      expect(child.exitCode).to.equal(0);
+      expect(child.exitCode, 'the command succeeds').to.equal(0);
     }
     throw new Error('each command ended before its pg_ctl was seen');
   };
 
   it('is stopped by a signal to the process group while it starts', async () => {
-    const child = await startCommand();
+    const child = await commandDuringStart();
     const exited = once(child, 'exit');
     process.kill(-(child.pid ?? 0), 'SIGTERM');
     expect(await exited).to.deep.equal([143, null]);
@@ -155,7 +155,7 @@ describe('the embedded PostgreSQL that a command starts', () => {
         expect(lines.join()).to.contain('was already running');
         await finish(command, how);
         // The server handles the signal of pg_ctl before it accepts the next connection.
-        await until(async () => !(await isControlled()), 'no pg_ctl runs that the command may have left');
+        await until(async () => !(await pgCtlRuns()), 'no pg_ctl runs that the command may have left');
         expect(await query(owner.url, 'select 1 as one')).to.deep.equal([{ one: 1 }]);
         const log = await readFile(join(dataDir, 'postgres/data/server.log'), 'utf8');
         expect(log).not.to.contain('received fast shutdown request');

@@ -150,7 +150,7 @@ describe('the PostgreSQL of a data directory', () => {
       const [, port = ''] = / on 127\.0\.0\.1:(\d+)/.exec(line) ?? [];
       hub.stdin.end();
       const { url } = await startEmbeddedPostgres({ dataDir: dataDir.path });
-      // Commands hold the other advisory lock, in share mode.
+      // The hub holds its lock exclusively. Commands hold another advisory lock, in share mode.
       const ownerLocks = () =>
         query(url, `select from pg_locks where locktype = 'advisory' and mode = 'ExclusiveLock'`).catch(
           () => [],

@@ -26,6 +26,21 @@ describe('the PostgreSQL of a data directory', () => {
   const own = (onLost: (error: Error) => void = () => {}): Promise<OwnedPostgres> =>
     ownPostgres({ dataDir, log: () => {}, onLost });
 
+  /** Whether a hub owns the server at this address. It holds its lock exclusively; commands share another one. */
+  const isOwned = async (url: string): Promise<boolean> => {
+    const locks = `select from pg_locks where locktype = 'advisory' and mode = 'ExclusiveLock'`;
+    return (await query(url, locks).catch(() => [])).length === 1;
+  };
+
+  /** Kills the process of the server that serves the connection of the lock. The server recovers. */
+  const crashOwnerConnection = async (url: string): Promise<void> => {
+    const [owning] = await query<{ pid: number }>(
+      url,
+      `select pid from pg_stat_activity where application_name = 'hub owner'`,
+    );
+    process.kill(owning?.pid ?? 0, 'SIGKILL');
+  };
+
   it('belongs to one hub, and a second hub does not disturb it', async () => {
     const first = await own();
     const refusal = await own().catch((error) => error);
@@ -129,12 +144,7 @@ describe('the PostgreSQL of a data directory', () => {
     const owner = await own();
     const [pid] = (await readFile(join(dataDir.path, 'postgres/data/postmaster.pid'), 'utf8')).split('\n');
     process.kill(Number(pid), 'SIGKILL');
-    const answers = () =>
-      query(owner.url, `select from pg_locks where locktype = 'advisory'`).catch(() => []);
-    await until(
-      async () => (await answers()).length === 1,
-      'PostgreSQL is running again, and the lock is held',
-    );
+    await until(() => isOwned(owner.url), 'PostgreSQL is running again, and the lock is held');
     const refusal = await own().catch((error) => error);
     expect(refusal.message).to.contain('another hub runs on the data directory');
     await owner.stop();
@@ -150,22 +160,16 @@ describe('the PostgreSQL of a data directory', () => {
       const [, port = ''] = / on 127\.0\.0\.1:(\d+)/.exec(line) ?? [];
       hub.stdin.end();
       const { url } = await startEmbeddedPostgres({ dataDir: dataDir.path });
-      // The hub holds its lock exclusively. Commands hold another advisory lock, in share mode.
-      const ownerLocks = () =>
-        query(url, `select from pg_locks where locktype = 'advisory' and mode = 'ExclusiveLock'`).catch(
-          () => [],
-        );
-      const isOwned = async () => (await ownerLocks()).length === 1;
-      await until(isOwned, 'the hub owns the server');
+      await until(() => isOwned(url), 'the hub owns the server');
       hub.kill('SIGSTOP'); // the command is faster
       const [pid] = (await readFile(join(dataDir.path, 'postgres/data/postmaster.pid'), 'utf8')).split('\n');
       process.kill(Number(pid), 'SIGKILL');
       const command = await postgresForCommand(dataDir.path);
       expect(new URL(command.url).port).not.to.equal(port);
       hub.kill('SIGCONT');
-      await until(isOwned, 'the hub owns a server at the address of the first one');
+      await until(() => isOwned(url), 'the hub owns a server at the address of the first one');
       await command.close();
-      expect(await isOwned(), 'the hub still owns it after the command').to.equal(true);
+      expect(await isOwned(url), 'the hub still owns it after the command').to.equal(true);
     } finally {
       hub.kill('SIGKILL');
       await exited;
@@ -179,33 +183,18 @@ describe('the PostgreSQL of a data directory', () => {
     const lost: Error[] = [];
     const owner = await own((error) => lost.push(error));
     const endRecovery = await holdRecovery(join(dataDir.path, 'postgres/data'));
-    const [owning] = await query<{ pid: number }>(
-      owner.url,
-      `select pid from pg_stat_activity where application_name = 'hub owner'`,
-    );
-    process.kill(owning?.pid ?? 0, 'SIGKILL');
+    await crashOwnerConnection(owner.url);
     const log = join(dataDir.path, 'postgres/data/server.log');
     const refusals = async () =>
       (await readFile(log, 'utf8')).split('FATAL:  the database system is').length - 1;
     const hasTried = async () => lost.length > 0 || (await refusals()) > 5;
     await until(hasTried, 'the hub has tried to connect more often than it restarts a server', 60_000);
     await endRecovery();
-    const answers = () =>
-      query(owner.url, `select from pg_locks where locktype = 'advisory'`).catch(() => []);
-    await until(async () => lost.length > 0 || (await answers()).length === 1, 'the lock is held');
+    await until(async () => lost.length > 0 || (await isOwned(owner.url)), 'the lock is held');
     expect(lost).to.deep.equal([]);
     await owner.stop();
     expect(await postgresRuns(dataDir.path)).to.equal(false);
   });
-
-  /** Kills the process of the server that serves the connection of the lock. The server recovers. */
-  const crashOwnerConnection = async (url: string): Promise<void> => {
-    const [owning] = await query<{ pid: number }>(
-      url,
-      `select pid from pg_stat_activity where application_name = 'hub owner'`,
-    );
-    process.kill(owning?.pid ?? 0, 'SIGKILL');
-  };
 
   it('stops with its hub just after the crash of one of its processes', async () => {
     const lines: string[] = [];
